@@ -177,7 +177,8 @@ fn logged(scenario: &Scenario, first: &RunRecord) -> Result<(), Fault> {
     let grants = |entry| scenario.transport_of(entry).receiver_driven().is_some();
     let some_grant = scenario.traffic.iter().any(grants);
     hosts.retain(|name| some_grant || scenario.host.memory_at(name).is_some());
-    scenario.output.law_log = Some(LawLog { flows: vec![0], hosts });
+    let connections = vec![0];
+    scenario.output.law_log = Some(LawLog { flows: vec![0], hosts, connections });
     let logs = LawLogsInMemory::default();
     let outputs = Outputs { law_logs: Some(&logs), ..Outputs::default() };
     let outcome = simulate_into(&scenario, 1, Options::default(), &Watch::default(), outputs)

@@ -3,6 +3,8 @@
 //! Simulator and agent share it: they ask before they post a request, and tell of each that came back. A request takes a credit for each
 //! line of the receiver's cache that it fills. Requests go in the order in which the application made them; a request above the whole limit goes
 //! when nothing is outstanding, and alone.
+//! Where the receiver counts active connections alone ([`PoolDriver::counts_active`]), it announces their number with the credits that it returns; a
+//! connection that was idle for [`ACTIVE`] goes back to its share among all until it is notified again.
 //!
 //! Source: CARC (APNet 2025), section 4, "Credit-Based Rate Control".
 //! Invariant: credits outstanding are at most the largest limit so far, unless one oversized request is alone.
@@ -14,6 +16,11 @@ use forebay_units::{Bytes, Span, Time};
 
 /// Wakes after which a law without requests moves no more: it goes a quarter of its way each time.
 const MOST_WAKES: u32 = 100;
+
+/// How long a connection counts as active after the receiver has read something of it.
+///
+/// Assumption: 10 ms (sheet).
+pub const ACTIVE: Span = Span::from_ms(10);
 
 /// Running totals of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -55,6 +62,10 @@ pub struct PoolDriver {
     blocked: VecDeque<Blocked>,
     sent: u64, // bytes of all requests posted so far
     counts: Counts,
+    lines: u64,       // of the cache
+    connections: u32, // that share it, as the law was last notified
+    all: Option<u32>, // that share it where none is idle, if the receiver counts those that are not
+    last: Time,       // of the last post
 }
 
 impl PoolDriver {
@@ -72,15 +83,48 @@ impl PoolDriver {
             blocked: VecDeque::new(),
             sent: 0,
             counts: Counts::default(),
+            lines: at.llc.get() / at.line.get().max(1),
+            connections: at.connections,
+            all: None,
+            last: now,
         };
         driver.apply(&acts);
         driver
+    }
+
+    /// The receiver shares its cache among active connections; those that it may have are so many as it has at the start.
+    #[must_use]
+    pub fn counts_active(self) -> Self {
+        Self { all: Some(self.connections), ..self }
+    }
+
+    /// The receiver announces that so many active connections share its cache. One that is idle is none of these.
+    pub fn announced(&mut self, now: Time, connections: u32, post: impl FnMut(u64)) {
+        if !self.is_idle(now) {
+            self.share_with(now, connections);
+            self.release(now, post);
+        }
+    }
+
+    /// Whether the receiver no longer counts this connection, if it counts active ones.
+    fn is_idle(&self, now: Time) -> bool {
+        self.all.is_some() && self.totals.outstanding == 0 && now.since(self.last) >= ACTIVE
+    }
+
+    fn share_with(&mut self, now: Time, connections: u32) {
+        if connections != self.connections {
+            self.connections = connections;
+            self.notify(now, PoolEvent::Connections(connections));
+        }
     }
 
     /// The application makes a request of `bytes`. True: it is to be posted now; else it waits, and a later call releases it.
     pub fn request(&mut self, now: Time, bytes: u64) -> bool {
         self.counts.requests += 1;
         self.catch_up(now);
+        if let Some(all) = self.all.filter(|_| self.is_idle(now)) {
+            self.share_with(now, all);
+        }
         if self.blocked.is_empty() && self.fits(bytes) {
             self.post(now, bytes);
             return true;
@@ -148,6 +192,17 @@ impl PoolDriver {
         self.limit
     }
 
+    /// Connections that share the receiver's cache, as far as this one knows.
+    pub fn connections(&self) -> u32 {
+        self.connections
+    }
+
+    /// What the law has added to the connection's share of the cache, or taken off.
+    pub fn delta(&self) -> i64 {
+        let share = (self.lines / u64::from(self.connections.max(1))).max(1);
+        i64::try_from(i128::from(self.limit) - i128::from(share)).unwrap_or(i64::MAX)
+    }
+
     /// How the connection stands.
     pub fn totals(&self) -> &PoolTotals {
         &self.totals
@@ -171,6 +226,7 @@ impl PoolDriver {
         self.totals.outstanding += self.credits(bytes);
         self.counts.most_outstanding = self.counts.most_outstanding.max(self.totals.outstanding);
         self.sent += bytes;
+        self.last = now;
         self.posted.push_back(Posted { at: now, bytes, end: self.sent });
     }
 
@@ -301,6 +357,33 @@ mod tests {
         }
         driver.consumed(Time::from_ps(2), 12 * LINE, |_| posted += 1);
         assert_eq!((driver.totals().outstanding, driver.totals().completed), (0, 12 * LINE));
+    }
+
+    /// Where the receiver counts active connections, a lone one gets all of the cache once that is announced, and is back at its share among all
+    /// when it was idle for 10 ms: others may have taken its place meanwhile. Without that it keeps what it was announced.
+    #[test]
+    fn an_idle_connection_goes_back_to_its_share_among_all() {
+        for (active, after) in [(true, 1_000), (false, 10_000)] {
+            let alone = driver(10_000 * LINE, 10);
+            let mut driver = if active { alone.counts_active() } else { alone };
+            assert!(driver.request(Time::ZERO, 1_000 * LINE));
+            assert!(!driver.request(Time::ZERO, 9_000 * LINE), "its share is 1,000");
+            let mut posted = Vec::new();
+            driver.announced(Time::from_ps(1), 1, |bytes| posted.push(bytes));
+            assert_eq!(
+                (driver.limit(), driver.delta(), &posted[..]),
+                (10_000, 0, &[9_000 * LINE][..])
+            );
+            let done = Time::from_ps(2);
+            driver.consumed(done, 10_000 * LINE, |_| {});
+            let almost = Time::ZERO + ACTIVE;
+            assert!(driver.request(almost, LINE));
+            assert_eq!(driver.connections(), 1, "it was idle for a little less");
+            driver.consumed(almost, 10_001 * LINE, |_| {});
+            assert!(driver.request(almost + ACTIVE, LINE));
+            assert_eq!(driver.connections(), if active { 10 } else { 1 });
+            assert_eq!(driver.limit(), after);
+        }
     }
 
     proptest! {

@@ -18,7 +18,7 @@ pub trait LawLog: Send + Sync + fmt::Debug {
 
 /// Opens the logs of one simulation.
 pub trait LawLogs: Sync {
-    /// The log of a law that starts. `whose` is the number of a flow, or `host-` or `grant-` and the name of a host.
+    /// The log of a law that starts. `whose` is the number of a flow, `pool-` and that of a connection, or `host-` or `grant-` and the name of a host.
     fn open(&self, whose: &str) -> Arc<dyn LawLog>;
 }
 

@@ -31,7 +31,7 @@ pub use dir::{
     write_whole,
 };
 pub use error::RecordError;
-pub use memory_series::{CacheSample, MemorySample, MemorySeries};
+pub use memory_series::{CacheSample, CreditsSample, MemorySample, MemorySeries};
 pub use rows::{
     ClassArrivalRow, ClassPauseRow, ConnectionRow, CreditPool, CreditRow, DeadlockRow, FlowRow,
     LIMITS, MemoryRow, NodeCounters, Quantity, RpcRow, RunRecord, Series, WAITS,

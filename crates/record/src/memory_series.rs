@@ -29,6 +29,34 @@ pub struct MemorySample {
     pub seen: Option<[f32; 2]>,
     /// What the cache of receive buffers held and missed; `None` where buffers are not followed.
     pub cache: Option<CacheSample>,
+    /// Credits of the connections that share the host's cache; `None` where no pool holds requests to it.
+    pub credits: Option<CreditsSample>,
+}
+
+/// Credits of a cache at one instant, of all connections that share it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CreditsSample {
+    /// Lines of requests that are posted and not yet returned.
+    pub outstanding: u64,
+    /// Most that may be.
+    pub limit: u64,
+    /// What laws have added to the shares of the cache: limit less shares.
+    pub delta: i64,
+    /// Requests that wait for credits.
+    pub blocked: u64,
+}
+
+impl CreditsSample {
+    /// The credits of both.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            outstanding: self.outstanding.saturating_add(other.outstanding),
+            limit: self.limit.saturating_add(other.limit),
+            delta: self.delta.saturating_add(other.delta),
+            blocked: self.blocked + other.blocked,
+        }
+    }
 }
 
 /// A cache of receive buffers in one interval.
@@ -40,6 +68,10 @@ pub struct CacheSample {
     pub reads: u32,
     /// Of these, buffers that were not in the cache: evicted by a write of the NIC, evicted by a core, never there.
     pub misses: [u32; 3],
+    /// Frames that found no receive buffer and waited in the NIC for one.
+    pub waited: u32,
+    /// Frames that found no receive buffer and were refused.
+    pub refused: u32,
 }
 
 impl CacheSample {

@@ -14,9 +14,10 @@ use crate::plan::{self, Plan};
 use crate::scenario::Scenario;
 use crate::shapers;
 use crate::stop;
-use crate::traffic::{self, Around, Traffic, TrafficKind};
+use crate::traffic::{self, Around, Traffic, TrafficKind, pairs};
 use crate::transport;
 use crate::workload::{Hosts, MOST_FLOWS, flows, forecast};
+use forebay_host::memory::settings::{CacheModel, LINE};
 use forebay_laws::flow::{FlowParams, Needs};
 use forebay_laws::grant::GrantParams;
 use forebay_laws::pool::PoolParams;
@@ -81,6 +82,12 @@ pub(crate) fn check(scenario: &mut Scenario, stem: &str, judge: &mut Judge<'_>) 
             "logs laws of flows, and here each receiving host has one; write output.law_log.hosts";
         judge.say("output.law_log.flows", text);
     }
+    let logs_pools = s.output.law_log.as_ref().is_some_and(|log| !log.connections.is_empty());
+    let pooled = |entry: &Traffic| matches!(&entry.kind, TrafficKind::Rpc(rpc) if rpc.acting_pool().is_some());
+    if logs_pools && !s.traffic.iter().any(pooled) {
+        let text = "logs nothing: no connection has a law; write pool = { law = \"carc\" } in an entry of kind \"rpc\"";
+        judge.say("output.law_log.connections", text);
+    }
     pause::check(judge, s, &plan);
     shapers::check(judge, s, &plan);
     hierarchical_alone(s, judge);
@@ -100,7 +107,7 @@ pub(crate) fn check(scenario: &mut Scenario, stem: &str, judge: &mut Judge<'_>) 
     }
 }
 
-/// Credits are lines of a server's cache, so it has one.
+/// Credits are lines of a server's cache, so it has one, which gives each connection a line at least and whose buffers somebody reads.
 fn pools_have_caches(scenario: &Scenario, judge: &mut Judge<'_>) {
     for (i, entry) in scenario.traffic.iter().enumerate() {
         let TrafficKind::Rpc(rpc) = &entry.kind else { continue };
@@ -108,11 +115,34 @@ fn pools_have_caches(scenario: &Scenario, judge: &mut Judge<'_>) {
             scenario.host.memory_at(host).is_some_and(|memory| memory.settings.ddio.is_some())
         };
         let pool = rpc.pool.as_ref().filter(|pool| PoolParams::new(&pool.law).is_ok());
-        if let (Some(_), Some(without)) = (pool, rpc.to.iter().find(|host| !cache(host))) {
+        let Some(pool) = pool else { continue };
+        let path = format!("traffic[{i}].pool");
+        if let Some(without) = rpc.to.iter().find(|host| !cache(host)) {
             let text = format!(
                 "shares the cache of {without}, which has none; write host.memory with ddio = true for it"
             );
-            judge.say(&format!("traffic[{i}].pool"), text);
+            judge.say(&path, text);
+            continue;
+        }
+        let placed = scenario.transport_of(entry).rdma().is_some();
+        for name in &rpc.to {
+            let Some(memory) = scenario.host.memory_at(name) else { continue };
+            let Some(ddio) = &memory.settings.ddio else { continue };
+            let lines = pool.cache.unwrap_or(ddio.cache).get() / LINE;
+            let sharing = pairs(rpc) * u128::from(rpc.connections) / rpc.to.len().max(1) as u128;
+            if lines > 0 && sharing > lines.into() {
+                let text = format!(
+                    "shares {lines} lines of the cache of {name} among {sharing} connections, less than one for each; write fewer connections, or a larger cache"
+                );
+                return judge.say(&path, text);
+            }
+            if placed && ddio.model == CacheModel::Buffers && !memory.settings.readers.reads_placed
+            {
+                let text = format!(
+                    "bounds what waits for cores of {name}, and none of them reads what RDMA places; write read_placed = true in its host.memory"
+                );
+                return judge.say(&path, text);
+            }
         }
     }
 }

@@ -1664,6 +1664,23 @@ fn rpcs_that_make_no_sense() {
             with("pool = { law = \"carc\" }"),
             "pool: shares the cache of leaf[1].host[0], which has none; write host.memory with ddio = true for it",
         ),
+        (
+            with("pool = { law = \"carc\", cache = \"63B\" }\n[host.memory]\nddio = true"),
+            "pool.cache: \"63B\" holds no line, which is one credit; write \"64B\" or more",
+        ),
+        (
+            with(
+                "connections = 17\npool = { law = \"carc\", cache = \"1KiB\" }\n[host.memory]\nddio = true",
+            ),
+            "pool: shares 16 lines of the cache of leaf[1].host[0] among 17 connections, less than one for each; write fewer connections, or a larger cache",
+        ),
+        (
+            with(
+                "transport = \"rdma\"\npool = { law = \"carc\" }\n[host.memory]\nddio = true\ncache_model = \"buffers\"\n\
+                 rq = { depth = 4096, buffer = \"4KiB\" }\n[transports.rdma]\nkind = \"rdma\"\nlaw = \"dcqcn\"",
+            ),
+            "pool: bounds what waits for cores of leaf[1].host[0], and none of them reads what RDMA places; write read_placed = true in its host.memory",
+        ),
         (with("connections = -1"), "connections: -1 is too few; write 1 or more"),
         (with("count = 0"), "count: 0 is too few; write 1 or more"),
         (
@@ -1930,6 +1947,12 @@ fn logs_of_laws() {
         ("", "", "27:11: output.law_log: logs nothing; write flows = [0], or hosts = \"host[0]\""),
         ("", "flows = [3, 4, 3]", "27:21: output.law_log.flows: names flow 3 twice; write it once"),
         ("", "flows = 3", "27:21: output.law_log.flows: 3 does not fit; write a list in [ ]"),
+        (
+            "",
+            "connections = [3, 3]",
+            "27:27: output.law_log.connections: names connection 3 twice; write it once\n\
+             27:27: output.law_log.connections: logs nothing: no connection has a law; write pool = { law = \"carc\" } in an entry of kind \"rpc\"",
+        ),
         (
             "",
             "hosts = \"leaf[0].host[0]\"",

@@ -4,7 +4,7 @@ use forebay_host::memory::buffers::{Refresh, Reuse};
 use forebay_host::memory::settings::{
     Actuator, AntagonistSettings, Copying, DdioSettings, NicSettings, ThrottleSettings,
 };
-use forebay_host::memory::settings::{CacheModel, QueueSettings, Rnr};
+use forebay_host::memory::settings::{CacheModel, Poll, QueueSettings, Rnr};
 use forebay_scenario::cdf::Cdf;
 use forebay_scenario::model::*;
 use forebay_scenario::{resolved, text};
@@ -507,6 +507,7 @@ prop_compose! {
             refresh: Refresh::Both,
             assemble: (ways > 4).then_some(Bytes::new(buffer)),
             rnr: [Some(Rnr::Wait), Some(Rnr::Nak), None][ways as usize % 3],
+            poll: [Poll::Arrival, Poll::RoundRobin][ways as usize % 2],
         });
         let model = if queue.is_some() { CacheModel::Buffers } else { CacheModel::Share };
         settings.ddio = ddio.then(|| DdioSettings { ways, hit: local, model, queue, ..DdioSettings::default() });
@@ -657,7 +658,7 @@ prop_compose! {
                 queues: queues.map(|every| QueueSamples { every, nodes: vec![host.into(), pattern.split('-').next().unwrap().into()] }),
                 flows: queues.map(|every| FlowSamples { every, hosts: vec![host.into()], most: 3 }),
                 memory: memory_every.filter(|_| modelled).map(|every| MemorySamples { every, hosts: vec![host.into()] }),
-                law_log: queues.map(|every| LawLog { flows: vec![every.as_ps() as u32, 1], hosts: Vec::new() }).filter(|log| log.flows[0] != 1),
+                law_log: queues.map(|every| LawLog { flows: vec![every.as_ps() as u32, 1], ..LawLog::default() }).filter(|log| log.flows[0] != 1),
                 warmup,
                 captures: capture.into_iter().map(|(direction, snap, from, lasts, packets)| Capture {
                     place: host.into(),

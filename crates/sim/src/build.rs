@@ -6,7 +6,7 @@ use crate::dependencies::{DependencyTable, control_links};
 use crate::flow_samples::FlowSamples;
 use crate::host::{
     ClassQueues, Common, CreditSamples, Deliveries, Host, Memory, MemorySamples, Nic, NicSide,
-    Profile, SenderWaits, Whose,
+    PoolSamples, Profile, SenderWaits, Whose,
 };
 use crate::law_log::{LawTaps, host_tap};
 use crate::machine;
@@ -318,10 +318,13 @@ impl<'a> Maker<'a> {
             hosts[host as usize].add_barrier(barrier);
         }
         let pools = Pools::new(self.scenario, &self.plan.names, self.common);
+        for (client, every, servers) in pools.sampled(|server| self.memory_sampled_every(server)) {
+            hosts[client as usize].add_observer(PoolSamples::new(every, servers));
+        }
         for (connection, one) in (0u32..).zip(self.common.connections.iter()) {
             let pool = pools.driver(connection, one)?;
             hosts[one.client as usize].add_client(connection, pool);
-            hosts[one.server as usize].add_server(connection, pools.batch(one));
+            hosts[one.server as usize].add_server(connection, pools.shares(one));
         }
         Ok(hosts.into_iter().map(AnyNode::Host).collect())
     }

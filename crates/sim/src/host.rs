@@ -15,6 +15,7 @@ mod memory_samples;
 mod observers;
 mod paused;
 mod paused_destinations;
+mod pool_samples;
 mod prefetch;
 #[cfg(test)]
 mod pulled_tests;
@@ -39,8 +40,9 @@ pub(crate) use memory::{Memory, NicSide, Snapshot};
 pub(crate) use memory_samples::Samples as MemorySamples;
 pub(crate) use observers::{AnyObserver, Deliveries, Observer};
 pub(crate) use paused_destinations::{PAUSED_FOR, ResumeRequests};
+pub(crate) use pool_samples::PoolSamples;
 pub(crate) use receiving::Delivered;
-pub(crate) use rpc::Ends;
+pub(crate) use rpc::{Ends, Shares};
 pub(crate) use sender_waits::SenderWaits;
 pub(crate) use sending::Sent;
 

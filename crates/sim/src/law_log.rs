@@ -21,10 +21,11 @@ fn tap(logs: &dyn LawLogs, whose: &str) -> Tap {
     Tap::new(Arc::new(To(logs.open(whose))))
 }
 
-/// Logs of flows, by number, and of hosts that grant, by index.
+/// Logs of flows and of the pools of connections, by number, and of hosts that grant, by index.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LawTaps {
     flows: BTreeMap<u32, Tap>,
+    pools: BTreeMap<u32, Tap>,
     grants: BTreeMap<u32, Vec<Tap>>,
 }
 
@@ -39,6 +40,9 @@ impl LawTaps {
         let granting = (0u32..).zip(hosts).filter(|(_, name)| logged.has_host(name));
         Self {
             flows: logged.flows.iter().map(|flow| (*flow, tap(logs, &flow.to_string()))).collect(),
+            pools: (logged.connections.iter())
+                .map(|one| (*one, tap(logs, &format!("pool-{one}"))))
+                .collect(),
             grants: granting.map(|(host, name)| (host, of_host(name))).collect(),
         }
     }
@@ -46,6 +50,11 @@ impl LawTaps {
     /// Where the law of `flow` writes, if it is logged.
     pub fn flow(&self, flow: u32) -> Option<Tap> {
         self.flows.get(&flow).cloned()
+    }
+
+    /// Where the law of the pool of a connection writes, if it is logged.
+    pub fn pool(&self, connection: u32) -> Option<Tap> {
+        self.pools.get(&connection).cloned()
     }
 
     /// Where the laws write by which this host grants, if they are logged.

@@ -1,6 +1,6 @@
 //! Laws of role `pool` as a scenario names them: one for each client of an `rpc` entry with `pool`.
 
-use crate::host::Common;
+use crate::host::{Common, Shares};
 use crate::law::law;
 use crate::options::SimError;
 use forebay_host::memory::settings::LINE;
@@ -8,8 +8,8 @@ use forebay_laws::pool::{PoolParams, PoolStart};
 use forebay_laws::pool_driver::PoolDriver;
 use forebay_scenario::model::{Rpc, Scenario};
 use forebay_scenario::workload::Connection;
-use forebay_units::Bytes;
 use forebay_units::random::{Purpose, Stream};
+use forebay_units::{Bytes, Span};
 use std::collections::BTreeMap;
 
 /// What the pools of a run have in common.
@@ -17,29 +17,55 @@ pub(crate) struct Pools<'a> {
     scenario: &'a Scenario,
     names: &'a [String],
     common: &'a Common,
-    connections: BTreeMap<u32, u32>, // with a pool, by server
+    connections: BTreeMap<u32, [u32; 2]>, // with a pool, by server: all, and those that share its cache while they are active
 }
 
 impl<'a> Pools<'a> {
     /// Those of a scenario whose hosts have these names.
     pub fn new(scenario: &'a Scenario, names: &'a [String], common: &'a Common) -> Self {
         let mut connections = BTreeMap::new();
-        for one in
-            common.connections.iter().filter(|one| entry(common, one).acting_pool().is_some())
-        {
-            *connections.entry(one.server).or_default() += 1;
+        for one in common.connections.iter() {
+            let Some(pool) = entry(common, one).acting_pool() else { continue };
+            let [all, active_only] = connections.entry(one.server).or_insert([0; 2]);
+            *all += 1;
+            *active_only += u32::from(pool.active_only);
         }
         Self { scenario, names, common, connections }
     }
 
-    /// Bytes whose credits the server of a connection returns together, an eighth of its share of the cache; none if responses return them.
-    pub fn batch(&self, of: &Connection) -> Option<u64> {
-        let in_messages = entry(self.common, of).returns_credits_in_messages();
-        in_messages.then(|| self.cache(of).get() / (8 * u64::from(self.connections[&of.server])))
+    /// Shares of the cache of a connection's server, where it returns credits in messages; none if responses return them.
+    pub fn shares(&self, of: &Connection) -> Option<Shares> {
+        let entry = entry(self.common, of);
+        let active_only = entry.acting_pool()?.active_only;
+        entry.returns_credits_in_messages().then(|| {
+            let [all, varying] = self.connections[&of.server];
+            let connections = if active_only { all - varying } else { all };
+            Shares { cache: self.cache(of).get(), connections, active_only }
+        })
     }
 
-    /// Cache of a connection's server.
+    /// Hosts whose clients have pools of servers that are sampled, how often, and which these servers are.
+    pub fn sampled(
+        &self,
+        every: impl Fn(u32) -> Option<Span>,
+    ) -> impl Iterator<Item = (u32, Span, Vec<u32>)> {
+        let mut found: BTreeMap<u32, (Span, Vec<u32>)> = BTreeMap::new();
+        let pooled = |one: &&Connection| entry(self.common, one).acting_pool().is_some();
+        for one in self.common.connections.iter().filter(pooled) {
+            let Some(every) = every(one.server) else { continue };
+            let (_, servers) = found.entry(one.client).or_insert((every, Vec::new()));
+            if !servers.contains(&one.server) {
+                servers.push(one.server);
+            }
+        }
+        found.into_iter().map(|(client, (every, servers))| (client, every, servers))
+    }
+
+    /// Cache of a connection's server, or the part of it that is to be shared.
     fn cache(&self, of: &Connection) -> Bytes {
+        if let Some(part) = entry(self.common, of).acting_pool().and_then(|pool| pool.cache) {
+            return part;
+        }
         let server = self.scenario.host.memory_at(&self.names[of.server as usize]);
         let ddio = server.and_then(|memory| memory.settings.ddio);
         ddio.map_or(Bytes::ZERO, |ddio| ddio.cache)
@@ -51,16 +77,20 @@ impl<'a> Pools<'a> {
     /// If there is no such law, or a parameter of it.
     pub fn driver(&self, number: u32, of: &Connection) -> Result<Option<PoolDriver>, SimError> {
         let Some(pool) = entry(self.common, of).acting_pool() else { return Ok(None) };
-        let params = law(&pool.law, &pool.params, PoolParams::new, PoolParams::set)?;
+        let mut params = law(&pool.law, &pool.params, PoolParams::new, PoolParams::set)?;
+        if let Some(log) = self.common.law_taps.as_ref().and_then(|taps| taps.pool(number)) {
+            params = params.with_log(log);
+        }
         let profile = &self.common.profiles[usize::from(of.traffic)];
         let at = PoolStart {
             llc: self.cache(of),
             line: Bytes::new(LINE),
-            connections: self.connections[&of.server],
+            connections: self.connections[&of.server][0],
             base_rtt: profile.base_rtt.of(of.requests),
             seed: Stream::new(self.common.seed, number.into(), Purpose::Law).key(),
         };
-        Ok(Some(PoolDriver::new(&params, of.start, at)))
+        let driver = PoolDriver::new(&params, of.start, at);
+        Ok(Some(if pool.active_only { driver.counts_active() } else { driver }))
     }
 }
 

@@ -47,7 +47,7 @@ fn a_log_changes_no_result_and_replays() {
         let scenario = incast(transport, switch);
         let alone = run(&scenario, 1, Options::default());
         let of = |threads| {
-            let logged = LawLog { flows: vec![3, 5, 99], hosts: Vec::new() };
+            let logged = LawLog { flows: vec![3, 5, 99], ..LawLog::default() };
             let (logs, digest) = logs(&scenario, logged, threads);
             assert_eq!(digest, alone.record.digest, "{transport}");
             assert_eq!(logs.keys().collect::<Vec<_>>(), ["3", "5"], "there is no flow 99");
@@ -96,6 +96,22 @@ fn a_host_law_writes_its_log_too() {
     assert!(replayed.events > 2_000, "{replayed:?}: two counters, 0.65 us a reading");
 }
 
+/// The law of a connection's pool, of every connection that has one.
+#[test]
+fn laws_of_pools_write_their_logs_too() {
+    let mut scenario = scenario(include_str!("../../../scenarios/carc-fast-producer.toml"));
+    scenario.stop.time = Time::from_ps(1_500_000_000);
+    let alone = run(&scenario, 1, Options::default());
+    let logged = LawLog { connections: vec![0, 15, 16], ..LawLog::default() };
+    let (both, digest) = logs(&scenario, logged.clone(), 1);
+    assert_eq!(digest, alone.record.digest);
+    assert_eq!(both, logs(&scenario, logged, 2).0, "threads");
+    assert_eq!(both.keys().collect::<Vec<_>>(), ["pool-0", "pool-15"], "there is no sixteenth");
+    let replayed = replay(&both["pool-15"]).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((replayed.role, replayed.law.as_str()), ("pool", "carc"));
+    assert!(replayed.events > 100, "{replayed:?}");
+}
+
 /// Hosts have the laws of grants and pulls, and flows those of credits.
 #[test]
 fn laws_of_receivers_write_their_logs_too() {
@@ -107,7 +123,7 @@ fn laws_of_receivers_write_their_logs_too() {
         let mut scenario = scenario(text);
         scenario.stop.time = Time::from_ps(600_000_000);
         let alone = run(&scenario, 1, Options::default());
-        let logged = LawLog { flows, hosts: vec![hosts.to_string()] };
+        let logged = LawLog { flows, hosts: vec![hosts.to_string()], ..LawLog::default() };
         let (both, digest) = logs(&scenario, logged.clone(), 1);
         assert_eq!(digest, alone.record.digest, "{law}");
         assert_eq!(both, logs(&scenario, logged, 2).0, "{law}: threads");

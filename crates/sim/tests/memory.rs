@@ -549,7 +549,7 @@ fn who_has_a_queue_of_its_own_is_not_refused_for_others() {
 #[test]
 fn samples_of_a_cache_add_up() {
     let memory = "per_kilobyte = \"1us\"\nddio = true\ncache = \"12MiB\"\ncache_model = \"buffers\"\n\
-                  rq = { depth = 4096, buffer = \"4KiB\", rnr = \"nak\" }";
+                  rq = { depth = 1024, buffer = \"4KiB\", rnr = \"nak\" }";
     let keys = "request = \"400KB\"\noutstanding = 8\n[output]\nmemory = { every = \"10us\" }\n";
     let record = consumed(keys, memory, "");
     let (row, series) = (&record.memory[0], &record.memory_series[0]);
@@ -559,7 +559,10 @@ fn samples_of_a_cache_add_up() {
     let misses: u64 = samples().flat_map(|cache| cache.misses).map(u64::from).sum();
     let missed: f64 = row.cache_misses.iter().sum();
     assert!(missed > 0.0 && row.cache_reads - reads <= 20 && missed - misses as f64 <= 20.0);
-    assert_eq!(row.cache_bounds[2], 4096.0 * 4096.0);
+    assert_eq!(row.cache_bounds[2], 1024.0 * 4096.0);
     let most = samples().map(|cache| cache.unread).max().unwrap();
     assert!(most > row.cache_bounds[0] as u64 && most <= row.cache_bounds[2] as u64, "{most}");
+    let refused: u64 = samples().map(|cache| u64::from(cache.refused)).sum();
+    assert!(row.rnr_refused > 0 && row.rnr_refused - refused <= 20, "{refused}");
+    assert!(series.samples.iter().all(|sample| sample.credits.is_none()), "there is no pool");
 }

@@ -363,6 +363,40 @@ fn a_pool_holds_requests_to_credits_of_the_cache() {
     assert!(longest(&held) < 3 * longest(&free) / 2, "blocked time is in the latency");
 }
 
+/// One connection works, and fifteen have made one request each, which begin at 15 ms once more. An equal split leaves the first a sixteenth of the
+/// cache; where only active ones share it, it gets all of it 10 ms later, and what is its share again once the others are back.
+#[test]
+fn a_cache_is_shared_by_those_that_are_active() {
+    let limits = |active_only: bool, ms: u32| {
+        let scenario = scenario(&format!(
+            "version = 1\nstop = {{ time = \"{ms}ms\" }}\n[fabric]\nkind = \"star\"\nhosts = 2\n\
+             host_link = {{ rate = \"10Gbps\", delay = \"1us\" }}\n[[host.override]]\nwhere = \"host[0]\"\n\
+             [host.override.memory]\nread_placed = true\nddio = true\ncache = \"1MiB\"\ncache_model = \"buffers\"\n\
+             rq = {{ depth = 256, buffer = \"4KiB\", rnr = \"nak\" }}\n\
+             [transport]\nkind = \"rdma\"\nlaw = \"dcqcn\"\nmtu = \"4096B\"\n\
+             [[traffic]]\nkind = \"rpc\"\nfrom = \"host[1]\"\nto = \"host[0]\"\noutstanding = 4\nrequest = \"1MB\"\n\
+             pool = {{ law = \"carc\", fragment = \"4048B\", active_only = {active_only} }}\n\
+             [[traffic]]\nkind = \"rpc\"\nfrom = \"host[1]\"\nto = \"host[0]\"\nconnections = 15\ncount = 2\nrequest = \"64B\"\n\
+             think = \"15ms\"\npool = {{ law = \"carc\", active_only = true }}\n[output]\nmemory = {{ every = \"100us\" }}\n"
+        ));
+        let record = agreed(&scenario);
+        let last = record.memory_series[0].samples.last().expect("it was sampled");
+        let credits = last.credits.expect("pools share this cache");
+        assert!(credits.outstanding > 0 && credits.blocked > 0, "{credits:?}");
+        record.connections.iter().map(|row| row.credits.unwrap().limit).collect::<Vec<_>>()
+    };
+    let share = 16_384 / 16;
+    assert!((share / 2..=2 * share).contains(&limits(false, 14)[0]));
+    // Those that rest were announced how many share the cache as their request was read, and wait for none.
+    let alone = limits(true, 14);
+    assert!(
+        alone[0] >= 16_384 / 2 && alone[1..].iter().all(|rest| *rest <= 2 * 16_384),
+        "{alone:?}"
+    );
+    let again = limits(true, 17);
+    assert!(again.iter().all(|limit| (share / 2..=2 * share).contains(limit)), "{again:?}");
+}
+
 /// Posted in pieces of a packet, requests hold as many credits as there are: what waits at the server fits its cache, so that reads miss in the first
 /// round and never again, where without a pool most do. Credits come back in messages, one-way RPCs' too, and however many of those are lost.
 #[test]
@@ -377,12 +411,19 @@ fn credits_that_come_in_messages_keep_what_waits_in_the_cache() {
     let cases = [("count = 4", 0.0), ("count = 4\nresponse = \"0B\"", 0.0), ("count = 1", 0.1)];
     for (keys, share) in cases {
         let pool = "pool = { law = \"carc\", fragment = \"4048B\" }";
-        let held = pooled(&format!("{keys}\n{pool}\n"), &lost(share));
+        let sampled = "[output]\nmemory = { every = \"50us\" }\n";
+        let held = pooled(&format!("{keys}\n{pool}\n"), &(lost(share) + sampled));
         for row in &held.connections {
             let credits = row.credits.unwrap();
             assert!(credits.most <= 2 * 12_288 && credits.blocked > 0, "{credits:?}");
         }
         if share == 0.0 {
+            // What waits to be read has its credits out, which are as many lines as its buffers have; ACKs take buffers too on their way, one of a connection.
+            for sample in &held.memory_series[0].samples {
+                let (cache, credits) = (sample.cache.unwrap(), sample.credits.unwrap());
+                let most = credits.outstanding * 64 + 16 * 4096;
+                assert!(cache.unread <= most, "{cache:?}, {credits:?}");
+            }
             // Of 3,072 buffers the 512 of the DDIO ways never left.
             let first = 2560.0 / held.memory[0].cache_reads as f64;
             assert!((misses(&held) - first).abs() < 0.01, "{keys}: {}", misses(&held));

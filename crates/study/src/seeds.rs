@@ -91,12 +91,18 @@ impl Work<'_> {
         Ok(Left { outcome, captures: captures.finish() })
     }
 
-    /// A sentence for each flow that was to be logged and did not begin.
+    /// A sentence for each flow and connection that was to be logged and did not begin.
     fn unlogged(&self, seed: u64, whose: &[String]) -> impl Iterator<Item = String> {
-        let flows = self.scenario.output.law_log.iter().flat_map(|logged| &logged.flows);
-        flows.filter(|flow| !whose.contains(&flow.to_string())).map(move |flow| {
+        let logged = self.scenario.output.law_log.iter();
+        let flows = logged.clone().flat_map(|logged| &logged.flows);
+        let flows = flows.filter(|flow| !whose.contains(&flow.to_string())).map(move |flow| {
             format!("seed {seed}: flow {flow} has no log: it did not begin, or its receiver grants by a law of all its messages (output.law_log.hosts)")
-        })
+        });
+        let pools = logged.flat_map(|logged| &logged.connections);
+        let pools = pools.filter(|one| !whose.contains(&format!("pool-{one}"))).map(move |one| {
+            format!("seed {seed}: connection {one} has no log: there is none of this number with a pool (connections.csv)")
+        });
+        flows.chain(pools)
     }
 
     fn advance(

@@ -47,7 +47,8 @@ pub enum Kind {
     /// A message of a sender to the receiver of its flow, without payload.
     Want = 11 << NUMBER,
     /// Credit: `seq` is the number of payload bytes that the sender may send in all, `word` the priority of what it sends on it. With
-    /// [`Flags::RESEND`], a request for `stamp` bytes from `seq` on.
+    /// [`Flags::RESEND`], a request for `stamp` bytes from `seq` on. Of credits of a cache (CARC): `seq` is the number of bytes that the server
+    /// has read, `stamp` that of the connections which share the cache, or 0.
     Grant = 12 << NUMBER | ANSWER,
 }
 

@@ -3,7 +3,7 @@
 //! A connection may have C lines unread at its receiver, the lines of the cache over the connections that share it. With requests blocked
 //! while the fastest of a window took no longer than an empty path and its own service, the receiver waits for requests: the limit then
 //! moves towards C and what the receiver consumes in a round trip. Three windows in which it consumes less and takes longer
-//! within C credits mean that others use the cache: the limit moves below C. Else it goes back to C. It moves by a quarter of the way
+//! within C credits mean that others use the cache: the limit moves below C. Else it goes back to C. It moves by a part of the way
 //! per window, and stays between C/2 and 2 C.
 //!
 //! Source: CARC (APNet 2025), formulas 1 and 2. The paper prints no rule for the second term.
@@ -22,6 +22,8 @@ params! {
     pub struct CarcParams {
         /// A latency up to this many percent of the empty path's is one without a queue.
         idle_percent: Percent = Percent::new(125) => "Assumption",
+        /// Part of the way to where delta is to be that it goes in a window.
+        delta_gain: Gain = Gain::new(25) => "Assumption",
     }
 }
 
@@ -30,12 +32,18 @@ whole! {
     pub struct Percent: "whole number of percent" from 100 to 1000;
 }
 
+whole! {
+    /// Of the way.
+    pub struct Gain: "whole number of percent" from 1 to 100;
+}
+
 /// A connection under CARC.
 #[derive(Clone, Debug)]
 pub struct Carc {
     lines: u64, // of the cache
     line: u32,  // bytes
     percent: u16,
+    gain: u8, // percent of the way per window
     slow: u8, // windows in a row in which the receiver consumed less and took longer
     share: u64,
     delta: i64,    // from -share/2 to share
@@ -73,6 +81,7 @@ impl PoolLaw for Carc {
             lines: at.llc.get() / u64::from(line),
             line,
             percent: params.idle_percent.get() as u16,
+            gain: params.delta_gain.get() as u8,
             slow: 0,
             share: 0,
             delta: 0,
@@ -154,8 +163,9 @@ impl Carc {
             return;
         }
         // Rounded away from zero, so that it arrives.
-        let way = goal - self.delta;
-        self.delta += (way + 3 * way.signum()) / 4;
+        let way = i128::from(goal - self.delta);
+        let step = (way * i128::from(self.gain) + 99 * way.signum()) / 100;
+        self.delta += step as i64;
         self.bound();
         self.fastest = Span::MAX;
     }

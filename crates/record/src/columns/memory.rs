@@ -4,7 +4,7 @@ use super::Value::{Exact, List, Maybe, Number, Owned, Ratio, Single, Singles, Te
 use super::{Place, columns};
 use crate::dir::{Cell, Of};
 use crate::error::RecordError;
-use crate::memory_series::{CacheSample, MemorySample, MemorySeries};
+use crate::memory_series::{CacheSample, CreditsSample, MemorySample, MemorySeries};
 use crate::rows::MemoryRow;
 use forebay_units::{Bytes, Span, Time};
 
@@ -156,6 +156,12 @@ impl MemoryPoint {
         }
     }
 
+    fn credits<T>(&mut self, value: Option<T>, enter: impl FnOnce(&mut CreditsSample, T)) {
+        if let Some(value) = value {
+            enter(self.sample.credits.get_or_insert_default(), value);
+        }
+    }
+
     fn see(&mut self, which: usize, value: Option<f32>) {
         if let Some(value) = value {
             self.sample.seen.get_or_insert([0.0; 2])[which] = value;
@@ -234,5 +240,17 @@ pub(super) static MEMORY_SERIES: Of<MemoryPoint> = Of {
             = |p, of| Maybe(p.of(of).cache.map(|cache| cache.misses[2].into())) => |p, c| p.cache(c.some()?, |cache, n| cache.misses[2] = n)]
         ["other_nics_gigabytes_per_s" "GB/s" "Memory traffic of other NICs of the same machine, in 10^9 bytes per second. In CSV empty where there are none.",
             = |p, of| Single(p.of(of).other_nics) => |p, c| p.sample.other_nics = c.some()?]
+        ["rnr_waited_frames" "packets" "",
+            = |p, of| Maybe(p.of(of).cache.map(|cache| cache.waited.into())) => |p, c| p.cache(c.some()?, |cache, n| cache.waited = n)]
+        ["rnr_refused_frames" "packets" "",
+            = |p, of| Maybe(p.of(of).cache.map(|cache| cache.refused.into())) => |p, c| p.cache(c.some()?, |cache, n| cache.refused = n)]
+        ["credits_outstanding" "lines" "Lines of 64 bytes of requests that are posted and whose credits have not come back, at that instant, of all connections with a pool to this host; empty without one, as the next three.",
+            = |p, of| Maybe(p.of(of).credits.map(|credits| credits.outstanding)) => |p, c| p.credits(c.some()?, |credits, n| credits.outstanding = n)]
+        ["credits_limit" "lines" "Most that credits_outstanding may be, but for requests larger than a connection's limit.",
+            = |p, of| Maybe(p.of(of).credits.map(|credits| credits.limit)) => |p, c| p.credits(c.some()?, |credits, n| credits.limit = n)]
+        ["credits_delta" "lines" "What the laws have added to the connections' shares of the cache, or taken off: delta of CARC, of all connections.",
+            = |p, of| Owned(p.of(of).credits.map_or(String::new(), |credits| credits.delta.to_string())) => |p, c| p.credits(c.some()?, |credits, n| credits.delta = n)]
+        ["blocked_requests" "" "",
+            = |p, of| Maybe(p.of(of).credits.map(|credits| credits.blocked)) => |p, c| p.credits(c.some()?, |credits, n| credits.blocked = n)]
     },
 };

@@ -58,7 +58,7 @@ pub(super) static CONNECTIONS: Of<Connection> = Of {
             = |c, _| Maybe(c.row.credits.map(|of| of.most)) => |c, cell| set(&mut c.row, cell, |of, n| of.most = n)?]
         ["pooled_requests" "" "Requests that the application made in the whole run; empty without pool.",
             = |c, _| Maybe(c.row.credits.map(|of| of.requests)) => |c, cell| set(&mut c.row, cell, |of, n| of.requests = n)?]
-        ["blocked_requests" "" "Of pooled_requests, requests that had to wait for credits.",
+        ["blocked_requests" "" "Of pooled_requests, requests that had to wait for credits. In memory_series.csv: requests that wait at that instant, of all connections with a pool to the host.",
             = |c, _| Maybe(c.row.credits.map(|of| of.blocked)) => |c, cell| set(&mut c.row, cell, |of, n| of.blocked = n)?]
         ["blocked_ps" "ps" "Time that blocked_requests waited for credits, all together, in picoseconds; those that wait at the end are not in it.",
             = |c, _| Maybe(c.row.credits.map(|of| of.waited.as_ps())) => |c, cell| set(&mut c.row, cell, |of, n| of.waited = Span::from_ps(n))?]

@@ -5,8 +5,8 @@
 
 use forebay_record::{
     About, CacheSample, ClassArrivalRow, ClassPauseRow, ConnectionRow, CreditPool, CreditRow,
-    DeadlockRow, FaultSpan, FlowRow, MemoryRow, MemorySample, MemorySeries, NodeCounters, PortRow,
-    Quantity, RpcRow, RunRecord, Series,
+    CreditsSample, DeadlockRow, FaultSpan, FlowRow, MemoryRow, MemorySample, MemorySeries,
+    NodeCounters, PortRow, Quantity, RpcRow, RunRecord, Series,
 };
 use forebay_units::math::{ln, mix};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
@@ -184,6 +184,14 @@ pub fn with_memory_series(mut run: RunRecord, every: Span) -> RunRecord {
                 unread: if busy { 30_000_000 } else { 3_000_000 },
                 reads: 20,
                 misses: if busy { [12, 5, 0] } else { [0; 3] },
+                waited: u32::from(busy),
+                refused: 0,
+            }),
+            credits: Some(CreditsSample {
+                outstanding: if busy { 80_000 } else { 20_000 },
+                limit: if busy { 90_000 } else { 110_000 },
+                delta: if busy { -8_304 } else { 11_696 },
+                blocked: u64::from(busy) * 7,
             }),
         });
         series.by_antagonist.extend([if busy { 12.0 - f32::from(level) } else { 0.0 }, 1.5]);

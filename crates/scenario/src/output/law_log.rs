@@ -21,6 +21,9 @@ pub struct LawLog {
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_more")]
     #[schemars(with = "Option<OneOrMore>")]
     pub hosts: Vec<String>,
+    /// Connections of RPCs whose pool law is logged (`pool`), by their numbers in `connections.csv`. Default: none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub connections: Vec<u32>,
 }
 
 /// Stands for every host that a law controls, until the hosts are known.
@@ -38,7 +41,7 @@ pub(super) enum AllOrSome {
 
 pub(super) fn all_or_some<'de, D: Deserializer<'de>>(from: D) -> Result<Option<LawLog>, D::Error> {
     Ok(match AllOrSome::deserialize(from)? {
-        AllOrSome::All(true) => Some(LawLog { hosts: vec![EVERY.into()], flows: Vec::new() }),
+        AllOrSome::All(true) => Some(LawLog { hosts: vec![EVERY.into()], ..LawLog::default() }),
         AllOrSome::All(false) => None,
         AllOrSome::Some(log) => Some(log),
     })
@@ -83,13 +86,19 @@ impl LawLog {
                 judge.say(&path, text);
             }
         }
-        let mut taken = BTreeSet::new();
-        if let Some(again) = self.flows.iter().find(|flow| !taken.insert(**flow)) {
-            judge.say("output.law_log.flows", format!("names flow {again} twice; write it once"));
+        for (numbers, key, what) in
+            [(&self.flows, "flows", "flow"), (&self.connections, "connections", "connection")]
+        {
+            let mut taken = BTreeSet::new();
+            if let Some(again) = numbers.iter().find(|number| !taken.insert(**number)) {
+                let text = format!("names {what} {again} twice; write it once");
+                judge.say(&format!("output.law_log.{key}"), text);
+            }
         }
         let hosts = names.iter().filter(|name| self.has_host(name) && ruled(name)).count();
-        let logs = self.flows.len() + hosts;
-        if self.flows.is_empty() && self.hosts.is_empty() {
+        let numbered = self.flows.len() + self.connections.len();
+        let logs = numbered + hosts;
+        if numbered == 0 && self.hosts.is_empty() {
             judge.say("output.law_log", "logs nothing; write flows = [0], or hosts = \"host[0]\"");
         } else if logs > MOST {
             let text = format!("makes {logs} logs, each a file; write at most {MOST}");

@@ -80,6 +80,13 @@ pub struct PoolControl {
     /// own as they read, as they do for one-way RPCs. Default: requests are charged whole, and responses return their credits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fragment: Option<Bytes>,
+    /// Bytes of the server's cache that connections share, 64B or more. Default: all of it, host.memory.cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<Bytes>,
+    /// Whether the cache is shared among the connections that are active, those of which the server read something in the last 10 ms, and not
+    /// among all. Servers return credits in messages of their own then, which say how many are active. Default: false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub active_only: bool,
 }
 
 /// Which clients talk to which servers.
@@ -160,10 +167,10 @@ impl Rpc {
         self.pool.as_ref().filter(|pool| pool.enabled)
     }
 
-    /// Whether servers return credits in messages of their own: responses return those of whole requests.
+    /// Whether servers return credits in messages of their own: responses return those of whole requests, and say nothing else.
     pub fn returns_credits_in_messages(&self) -> bool {
-        let in_pieces = |pool: &PoolControl| pool.fragment.is_some();
-        self.acting_pool().is_some_and(|pool| in_pieces(pool) || self.response.is_none())
+        let in_messages = |pool: &PoolControl| pool.fragment.is_some() || pool.active_only;
+        self.acting_pool().is_some_and(|pool| in_messages(pool) || self.response.is_none())
     }
 
     pub(super) fn check(&mut self, judge: &mut Judge<'_>, path: &str, around: &Around<'_>) {
@@ -253,6 +260,10 @@ impl PoolControl {
             let text =
                 "is less than a line of the cache, which is one credit; write \"64B\" or more";
             judge.wrong(&at("fragment"), text);
+        }
+        if self.cache.is_some_and(|cache| cache < Bytes::new(64)) {
+            let text = "holds no line, which is one credit; write \"64B\" or more";
+            judge.wrong(&at("cache"), text);
         }
         match PoolParams::new(&self.law) {
             Ok(mut law) => {

@@ -1,7 +1,7 @@
 //! Rows of the paths to memory.
 
 use crate::build::Built;
-use crate::host::{MemorySamples, SenderWaits, Snapshot};
+use crate::host::{MemorySamples, PoolSamples, SenderWaits, Snapshot};
 use crate::node::AnyNode;
 use forebay_host::memory::QueueTotals;
 use forebay_record::{MemoryRow, MemorySeries};
@@ -33,9 +33,17 @@ pub(super) fn memory(
 
 /// Samples of those that were to be sampled.
 pub(super) fn series(built: &Built, nodes: &[AnyNode]) -> Vec<MemorySeries> {
-    let hosts = nodes.iter().zip(&built.plan.names);
-    let sampled = hosts
-        .filter_map(|(node, name)| Some(node.host()?.observer::<MemorySamples>()?.series(name)));
+    let hosts = (0u32..).zip(nodes).zip(&built.plan.names);
+    let sampled = hosts.filter_map(|((id, node), name)| {
+        let mut series = node.host()?.observer::<MemorySamples>()?.series(name);
+        let clients = nodes.iter().filter_map(|node| node.host()?.observer::<PoolSamples>());
+        for taken in clients.map(|samples| samples.of_server(id)) {
+            for (sample, credits) in series.samples.iter_mut().zip(taken) {
+                sample.credits = Some(sample.credits.unwrap_or_default().and(credits));
+            }
+        }
+        Some(series)
+    });
     sampled.collect()
 }
 

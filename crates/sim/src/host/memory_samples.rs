@@ -47,6 +47,7 @@ impl Samples {
             level: state.level,
             seen: watched.map(|w| [w.lines_1024 as f32 / 1024.0, w.rate.get() as f32 * 1e-9]),
             cache: b.queue.map(|queue| cache(&a.queue.unwrap_or_default(), &queue)),
+            credits: None,
         });
         let traffic = |read: &[f64], written: &[f64], i: usize| {
             read.get(i).copied().unwrap_or(0.0) + written.get(i).copied().unwrap_or(0.0)
@@ -78,6 +79,8 @@ fn cache(from: &QueueTotals, to: &QueueTotals) -> CacheSample {
         unread: to.unread,
         reads: (to.counts.reads - from.counts.reads) as u32,
         misses: std::array::from_fn(|i| (after[i] - before[i]) as u32),
+        waited: (to.waited - from.waited) as u32,
+        refused: (to.refused - from.refused) as u32,
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! To add one: its type with [`Observer`], and its row at the end of this file.
 
-use super::{CreditSamples, Host, SenderWaits, memory_samples};
+use super::{CreditSamples, Host, PoolSamples, SenderWaits, memory_samples};
 use crate::flow_samples::FlowSamples;
 use forebay_units::{Span, Time};
 
@@ -132,4 +132,5 @@ observers! {
     waits: Waits(SenderWaits),
     memory: Memory(memory_samples::Samples),
     credits: Credits(CreditSamples),
+    pools: Pools(PoolSamples),
 }

@@ -5,19 +5,21 @@ use super::timers::Due;
 use crate::flow_map::FlowMap;
 use crate::rpc::{Call, Client, Server, Then};
 use forebay_engine::Out;
-use forebay_laws::pool_driver::PoolDriver;
+use forebay_laws::pool_driver::{ACTIVE, PoolDriver};
 use forebay_scenario::model::Rpc;
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{FlowId, Kind, Packet};
+use std::collections::BTreeSet;
 
 /// All ends of connections at one host.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ends {
     ends: Vec<End>,
-    of: FlowMap,          // the stream that an end waits for, to its index
+    of: FlowMap,                   // the stream that an end waits for, to its index
     credited: FlowMap, // the stream of requests whose credits come in messages, to the index of its client
     pub calls: Vec<Call>, // what has completed here
     writes: Vec<u64>,  // of the event at hand
+    active: BTreeSet<(Time, u32)>, // servers' ends of which something was read lately, where only those share the cache: when, and index
 }
 
 /// One end of a connection.
@@ -65,12 +67,31 @@ impl Pool {
 /// Credits that a server returns in messages of its own: the bytes of requests that it has read, counted from the beginning.
 #[derive(Clone, Debug)]
 struct Returns {
-    batch: u64, // bytes that are returned together
+    shares: Shares,
+    seen: Option<Time>, // when something was last read, where only active connections share the cache
     read: u64,
     told: u64,
     repeats: u32, // of the last message
     due: Time,    // of the next, if `read` does not rise
     armed: Time,
+}
+
+/// A server's cache, of which connections have shares.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shares {
+    /// Bytes of the cache.
+    pub cache: u64,
+    /// Connections that share it, idle or not; of [`Shares::active_only`] those that share it whether they are or not.
+    pub connections: u32,
+    /// Whether of the others only those share it that are active.
+    pub active_only: bool,
+}
+
+impl Shares {
+    /// Bytes whose credits return together where so many active connections share the cache too: an eighth of a share.
+    fn batch(&self, active: u32) -> u64 {
+        self.cache / (8 * u64::from(self.connections + active).max(1))
+    }
 }
 
 /// Longest that a server keeps credits back for company.
@@ -86,12 +107,12 @@ const REPEAT: Span = Span::from_us(200);
 
 impl Returns {
     /// The application has read the first `read` bytes. Whether a message leaves now.
-    fn read(&mut self, now: Time, read: u64) -> bool {
+    fn read(&mut self, now: Time, read: u64, active: u32) -> bool {
         if read > self.read && self.read == self.told {
             self.due = now.saturating_add(KEEP);
         }
         self.read = read;
-        read - self.told >= self.batch.max(1)
+        read - self.told >= self.shares.batch(active).max(1)
     }
 
     /// A message leaves. Returns what it says.
@@ -138,6 +159,29 @@ impl Ends {
         self.ends.iter()
     }
 
+    /// Something was read of the server's end with this index, of a connection that shares the cache while it is active. Returns how many are.
+    fn note_active(&mut self, now: Time, index: u32) -> u32 {
+        let Some(returns) = &mut self.ends[index as usize].returns else { return 0 };
+        if !returns.shares.active_only {
+            return 0;
+        }
+        if let Some(before) = returns.seen.replace(now) {
+            self.active.remove(&(before, index));
+        }
+        self.active.insert((now, index));
+        self.active(now)
+    }
+
+    /// How many connections have been active of those that share a cache only then.
+    fn active(&mut self, now: Time) -> u32 {
+        while let Some(&(seen, index)) = self.active.first()
+            && now.since(seen) >= ACTIVE
+        {
+            self.active.remove(&(seen, index));
+        }
+        self.active.len() as u32
+    }
+
     fn add(&mut self, connection: u32, role: Role, waits_for: u32) -> u32 {
         let index = self.ends.len() as u32;
         self.of.set(FlowId(waits_for), index);
@@ -172,15 +216,16 @@ impl Host {
         self.settle_next();
     }
 
-    /// Puts the server of a connection here, which returns the credits of `batch` bytes together, if it does so in messages.
-    pub fn add_server(&mut self, connection: u32, batch: Option<u64>) {
+    /// Puts the server of a connection here, which returns credits of these shares, if it does so in messages.
+    pub fn add_server(&mut self, connection: u32, shares: Option<Shares>) {
         let of = self.common.connections[connection as usize];
         let role = Role::Server(Server::new(self.common.seed, &of, self.common.rpc(of.traffic)));
         let ends = self.ends_mut();
         let index = ends.add(connection, role, of.requests);
         let (due, armed) = (Time::MAX, Time::MAX);
-        let returns = |batch| Box::new(Returns { batch, read: 0, told: 0, repeats: 0, due, armed });
-        ends.ends[index as usize].returns = batch.map(returns);
+        let (read, told, repeats, seen) = (0, 0, 0, None);
+        let returns = |shares| Box::new(Returns { shares, seen, read, told, repeats, due, armed });
+        ends.ends[index as usize].returns = shares.map(returns);
     }
 
     /// The ends here, from now on.
@@ -276,7 +321,9 @@ impl Host {
                         Then::Rest => {}
                     }
                 }
-                if end.returns.as_mut().is_some_and(|returns| returns.read(now, upto)) {
+                let active = ends.note_active(now, index);
+                let returns = ends.ends[index as usize].returns.as_mut();
+                if returns.is_some_and(|returns| returns.read(now, upto, active)) {
                     self.return_credits(now, index);
                 }
                 of.responses
@@ -286,16 +333,19 @@ impl Host {
         self.write(now, onto);
     }
 
-    /// The server of an end tells its client how much it has read.
+    /// The server of an end notifies its client how much it has read, and how many connections share the cache if that varies.
     fn return_credits(&mut self, now: Time, index: u32) {
         let Some(ends) = &mut self.rpc else { return };
+        let active = ends.active(now);
         let end = &mut ends.ends[index as usize];
         let Some(returns) = &mut end.returns else { return };
         let of = &self.common.connections[end.connection as usize];
         let cfg = &self.common.profiles[usize::from(of.traffic)].transport;
         let requests = Packet { flow: FlowId(of.requests), ..Packet::default() };
         let ack = cfg.ack_again(&requests, self.common.addrs[of.client as usize], Bytes::ZERO);
-        let message = Packet { kind: Kind::Grant, seq: returns.tell(now), ..ack };
+        let Shares { connections, active_only, .. } = returns.shares;
+        let stamp = if active_only { (connections + active).max(1) } else { 0 };
+        let message = Packet { kind: Kind::Grant, seq: returns.tell(now), stamp, ..ack };
         self.nic.enqueue(now, &message);
     }
 
@@ -306,6 +356,9 @@ impl Host {
         let end = &mut ends.ends[index as usize];
         if let Some(pool) = &mut end.pool {
             pool.driver.consumed(now, packet.seq, |bytes| ends.writes.push(bytes));
+            if packet.stamp > 0 {
+                pool.driver.announced(now, packet.stamp, |bytes| ends.writes.push(bytes));
+            }
         }
         self.arm_pool(index);
         self.write(now, packet.flow.0);

@@ -627,7 +627,7 @@ fn receive_queue(seed: u64, memory: String, traffic: &mut String) -> String {
     let rest = rest.split_once('\n').map_or("", |(_, rest)| rest);
     let rnr = d.of(&["", ", rnr = \"nak\"", ", rnr = \"wait\""]);
     let assemble = d.of(&["", "", ", assemble = \"40KB\""]);
-    let shared = d.of(&["", "", ", shared = false"]);
+    let shared = d.of(&["", "", ", shared = false, poll = \"round-robin\""]);
     let queue = format!(
         "ddio = true\ncache = \"{}\"\nddio_ways = {}\ncache_model = \"buffers\"\nread_placed = {}\nsmt = {}\n\
          rq = {{ depth = {}, buffer = \"{}\", reuse = \"{}\", refresh = \"{}\"{rnr}{assemble}{shared} }}\n",
@@ -664,9 +664,11 @@ fn receive_queue(seed: u64, memory: String, traffic: &mut String) -> String {
         "",
         "pool = { law = \"carc\" }\n",
         "pool = { law = \"carc\", fragment = \"4KB\" }\n",
+        "pool = { law = \"carc\", active_only = true }\n",
     ]);
     *traffic = entries.iter().fold(String::new(), |text, entry| {
-        let pool = if served.is_some() && server(entry) == served { pool } else { "" };
+        let read = queue.contains("read_placed = true");
+        let pool = if read && served.is_some() && server(entry) == served { pool } else { "" };
         text + "[[traffic]]\n" + entry.trim_end() + "\n" + pool
     });
     head + &queue + &rest

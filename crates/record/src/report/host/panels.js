@@ -78,17 +78,17 @@
         function y(v) { return panel.y0 - Math.min(1, v / 65535) * (panel.y0 - panel.y1); }
         g.replaceChildren();
         found.forEach(function (cols, j) {
-          var cls = panel.t[j].c;
-          if (panel.stack) {
+          var cls = panel.t[j].c, look = panel.t[j].look;
+          if (panel.stack || look === 2) {
             var over = cols.map(function (c, i) { return c[2] + (under ? under[i] : 0); });
             var up = cols.map(function (c, i) { return [px(c[0]), y(over[i])]; });
             var down = cols.map(function (c, i) { return [px(c[0]), y(under ? under[i] : 0)]; }).reverse();
-            path(g, "pile " + cls, up.concat(down));
+            path(g, (look === 2 ? "ground " : "pile ") + cls, up.concat(down));
             under = over;
           } else {
             var high = cols.map(function (c) { return [px(c[0]), y(c[3])]; });
             var low = cols.map(function (c) { return [px(c[0]), y(c[1])]; }).reverse();
-            if (!panel.t[j].bare) path(g, "band " + cls, high.concat(low));
+            if (look !== 1) path(g, "band " + cls, high.concat(low));
             path(g, "line thin " + cls, cols.map(function (c) { return [px(c[0]), y(c[2])]; }));
           }
         });
@@ -139,10 +139,11 @@
         traces(panel, k, win).forEach(function (cols, j) {
           var best = null, t = panel.t[j], scale = panel.max / 65535;
           cols.forEach(function (c) { if (!best || Math.abs(c[0] - cursor) < Math.abs(best[0] - cursor)) best = c; });
-          if (!best) return;
+          if (!best || t.look === 2 && best[2] < 32768) return;
           var line = document.createElement("div"), key = document.createElement("i"), spread = best[3] > best[1] && !panel.stack;
           key.className = "key " + t.c;
-          line.append(key, t.n + ": " + short(best[2] * scale) + (spread ? " (" + short(best[1] * scale) + " to " + short(best[3] * scale) + ")" : "") + " " + panel.unit);
+          if (t.look === 2) line.append(key, t.n);
+          else line.append(key, t.n + ": " + short(best[2] * scale) + (spread ? " (" + short(best[1] * scale) + " to " + short(best[3] * scale) + ")" : "") + " " + panel.unit);
           tip.appendChild(line);
         });
       });

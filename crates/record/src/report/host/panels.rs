@@ -3,7 +3,7 @@
 use super::bins::{Bins, packed};
 use super::windows::{Window, windows};
 use crate::human::sig3;
-use crate::memory_series::{CacheSample, MemorySample, MemorySeries};
+use crate::memory_series::{CacheSample, CreditsSample, MemorySample, MemorySeries};
 use crate::rows::MemoryRow;
 use crate::svg::{Axis, Canvas, Frame, Plot, esc, plain, quarters, time_unit};
 use std::fmt::Write;
@@ -28,7 +28,29 @@ struct Trace {
     name: String,
     class: &'static str,
     values: Vec<f32>,
-    bare: bool, // a line without its range
+    look: Look,
+}
+
+/// How a trace is drawn where it is no layer of a pile.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Look {
+    /// A line, and its range shaded.
+    Ranged,
+    /// A line.
+    Bare,
+    /// A layer of the ground behind the lines, as high as the panel where it alone holds.
+    Ground,
+}
+
+impl Look {
+    /// Its number in the page's data.
+    const fn code(self) -> u8 {
+        match self {
+            Self::Ranged => 0,
+            Self::Bare => 1,
+            Self::Ground => 2,
+        }
+    }
 }
 
 /// A level worth comparing with, and its name.
@@ -48,26 +70,30 @@ struct Panel {
 /// Name of what a control's law has made of its readings.
 const LAW: &str = "as the law sees it";
 
+/// Bytes of a line of the cache.
+const LINE: f64 = 64.0;
+
 /// Colours of antagonists in a pile, over that of the network.
 const PILE: [&str; 4] = ["s3", "s5", "s4", "s6"];
 
 fn panels(series: &MemorySeries, row: &MemoryRow) -> Vec<Panel> {
     let every_us = series.every.as_ps() as f64 * 1e-6;
     let all = |value: &dyn Fn(&MemorySample) -> f32| series.samples.iter().map(value).collect();
-    let one =
-        |name: &str, class, values| vec![Trace { name: name.into(), class, values, bare: false }];
+    let one = |name: &str, class, values| {
+        vec![Trace { name: name.into(), class, values, look: Look::Ranged }]
+    };
     let target = |i: usize, name| row.targets.map(|targets| Rule { at: targets[i], name });
     let seen = |i: usize, name: &str| {
         let known = series.samples.iter().any(|sample| sample.seen.is_some());
         let values = all(&|s| s.seen.map_or(0.0, |seen| seen[i]));
-        known.then(|| Trace { name: name.into(), class: "s1", values, bare: true })
+        known.then(|| Trace { name: name.into(), class: "s1", values, look: Look::Bare })
     };
     let per_us = |count: u32| (f64::from(count) / every_us) as f32;
     let owner = |i: usize| Trace {
         name: if series.antagonists > 1 { format!("antagonist {i}") } else { "antagonist".into() },
         class: PILE[i % PILE.len()],
         values: series.antagonist(i).collect(),
-        bare: false,
+        look: Look::Ranged,
     };
     let mut owners = one("network", "s0", all(&|s| s.network));
     if series.samples.iter().any(|s| s.other_nics.is_some()) {
@@ -119,17 +145,28 @@ fn panels(series: &MemorySeries, row: &MemoryRow) -> Vec<Panel> {
         let level = one("level", "s3", all(&|s| f32::from(s.level)));
         panels.push(panel("Throttle level", "", level, vec![]));
     }
-    panels.extend(cache(series, row).into_iter().flatten());
+    panels.extend(cache(series, row));
+    panels.extend(credits(series));
     let goodput = one("goodput", "s2", smoothed(&goodput, smooth));
     panels.push(panel("Application throughput", "Gb/s", goodput, vec![]));
     panels
 }
 
-/// Unread data against what holds it, and reads that missed by cause, where receive buffers are followed.
-fn cache(series: &MemorySeries, row: &MemoryRow) -> Option<[Panel; 2]> {
+/// Degrees of congestion, and their colours.
+const STATES: [(&str, &str); 4] = [
+    ("S1: U up to D", "s2"),
+    ("S2: up to S", "s5"),
+    ("S3: above S", "s7"),
+    ("S4: no buffer left", "s3"),
+];
+
+/// Unread data against what holds it, over the state that it is in; reads that missed by cause; frames without a receive buffer. Where receive
+/// buffers are followed.
+fn cache(series: &MemorySeries, row: &MemoryRow) -> Vec<Panel> {
     let samples: Option<Vec<_>> = series.samples.iter().map(|sample| sample.cache).collect();
-    let samples = samples.filter(|samples| !samples.is_empty())?;
-    let trace = |name: &str, class, values| Trace { name: name.into(), class, values, bare: false };
+    let Some(samples) = samples.filter(|samples| !samples.is_empty()) else { return Vec::new() };
+    let trace =
+        |name: &str, class, values| Trace { name: name.into(), class, values, look: Look::Ranged };
     let all = |value: &dyn Fn(&CacheSample) -> f32| samples.iter().map(value).collect();
     let unread: Vec<f32> = all(&|cache| cache.unread as f32 * 1e-6);
     let most = unread.iter().copied().fold(0.0, f32::max);
@@ -146,22 +183,84 @@ fn cache(series: &MemorySeries, row: &MemoryRow) -> Option<[Panel; 2]> {
     let mut missed: Vec<Trace> = missed.collect();
     let mut first = true;
     missed.retain(|trace| std::mem::take(&mut first) || trace.values.iter().any(|v| *v > 0.0));
-    Some([
-        Panel {
-            title: "Unread data in receive buffers (U)",
-            unit: "MB",
-            traces: vec![trace("unread", "s0", unread)],
-            rules: rules.filter(near).collect(),
-            stacked: false,
-        },
-        Panel {
-            title: "Reads that miss the cache",
-            unit: "%",
-            traces: missed,
-            rules: Vec::new(),
-            stacked: true,
-        },
-    ])
+    let mut filled = Panel {
+        title: "Unread data in receive buffers (U)",
+        unit: "MB",
+        traces: vec![trace("unread", "s0", unread)],
+        rules: rules.filter(near).collect(),
+        stacked: false,
+    };
+    let top = filled.top() as f32;
+    let states: Vec<usize> = samples.iter().map(|cache| state(cache.unread, row)).collect();
+    for (i, (name, class)) in STATES.into_iter().enumerate().filter(|(i, _)| states.contains(i)) {
+        let values = states.iter().map(|state| if *state == i { top } else { 0.0 }).collect();
+        filled.traces.push(Trace { name: name.into(), class, values, look: Look::Ground });
+    }
+    // What lies behind is drawn first.
+    filled.traces.rotate_left(1);
+    let missing = Panel {
+        title: "Reads that miss the cache",
+        unit: "%",
+        traces: missed,
+        rules: Vec::new(),
+        stacked: true,
+    };
+    let every_us = series.every.as_ps() as f64 * 1e-6;
+    let per_us = |count: u32| (f64::from(count) / every_us) as f32;
+    let none = [
+        trace("waited in the NIC", "s5", all(&|cache| per_us(cache.waited))),
+        trace("refused (RNR)", "s7", all(&|cache| per_us(cache.refused))),
+    ];
+    let none: Vec<Trace> =
+        none.into_iter().filter(|trace| trace.values.iter().any(|v| *v > 0.0)).collect();
+    let not_ready = (!none.is_empty()).then_some(Panel {
+        title: "Frames without a receive buffer",
+        unit: "packets/µs",
+        traces: none,
+        rules: Vec::new(),
+        stacked: true,
+    });
+    [filled, missing].into_iter().chain(not_ready).collect()
+}
+
+/// Index of the state with so many bytes unread.
+fn state(unread: u64, row: &MemoryRow) -> usize {
+    let bounds = row.cache_bounds.get(..3).unwrap_or_default();
+    let [ddio, cache, queue] = bounds else { return 0 };
+    let unread = unread as f64;
+    if unread >= *queue { 3 } else { usize::from(unread > *ddio) + usize::from(unread > *cache) }
+}
+
+/// Credits of the host's cache, and requests that wait for some, where pools hold requests to them.
+fn credits(series: &MemorySeries) -> Vec<Panel> {
+    let samples: Option<Vec<_>> = series.samples.iter().map(|sample| sample.credits).collect();
+    let Some(samples) = samples.filter(|samples| !samples.is_empty()) else { return Vec::new() };
+    let all = |value: &dyn Fn(&CreditsSample) -> f32| samples.iter().map(value).collect();
+    let trace = |name: &str, class, values, look| Trace { name: name.into(), class, values, look };
+    let megabytes = |lines: f64| (lines * LINE * 1e-6) as f32;
+    let panel =
+        |title, unit, traces| Panel { title, unit, traces, rules: Vec::new(), stacked: false };
+    let (out, limit, shares) = (
+        all(&|credits| megabytes(credits.outstanding as f64)),
+        all(&|credits| megabytes(credits.limit as f64)),
+        all(&|credits| megabytes(credits.limit as f64 - credits.delta as f64)),
+    );
+    vec![
+        panel(
+            "Credits of the cache",
+            "MB",
+            vec![
+                trace("shares of the cache", "s5", shares, Look::Bare),
+                trace("limit: shares and delta", "s2", limit, Look::Bare),
+                trace("outstanding", "s0", out, Look::Ranged),
+            ],
+        ),
+        panel(
+            "Requests that wait for credits",
+            "",
+            vec![trace("blocked", "s1", all(&|credits| credits.blocked as f32), Look::Ranged)],
+        ),
+    ]
 }
 
 /// The mean over the `over` values up to each.
@@ -185,11 +284,13 @@ impl Panel {
             return 100.0;
         }
         let n = self.traces.first().map_or(0, |trace| trace.values.len());
-        let sum =
-            |i: usize| self.traces.iter().map(|trace| f64::from(trace.values[i])).sum::<f64>();
-        let largest = |i: usize| {
-            self.traces.iter().map(|trace| f64::from(trace.values[i])).fold(0.0, f64::max)
+        // The ground is as high as what stands on it.
+        let values = |i: usize| {
+            let traces = self.traces.iter().filter(|trace| trace.look != Look::Ground);
+            traces.map(move |trace| f64::from(trace.values[i]))
         };
+        let sum = |i: usize| values(i).sum::<f64>();
+        let largest = |i: usize| values(i).fold(0.0, f64::max);
         let at = |i: usize| if self.stacked { sum(i) } else { largest(i) };
         let rules = self.rules.iter().map(|rule| rule.at);
         let top = (0..n).map(at).chain(rules).fold(0.0, f64::max);
@@ -247,8 +348,10 @@ fn buttons(windows: &[Window]) -> String {
 fn legend(panels: &[Panel]) -> String {
     let mut html = String::from("<div class=\"legend\">");
     let shown = |p: &&Panel| p.stacked || p.traces.len() > 1;
-    let named =
-        panels.iter().filter(shown).flat_map(|p| p.traces.iter().filter(|t| p.stacked || t.bare));
+    let named = panels
+        .iter()
+        .filter(shown)
+        .flat_map(|p| p.traces.iter().filter(|t| p.stacked || t.look != Look::Ranged));
     for trace in named {
         let key = format!("<span><i class=\"key {}\"></i>{}</span>", trace.class, esc(&trace.name));
         if !html.contains(&key) {
@@ -272,7 +375,11 @@ fn one(canvas: &mut Canvas, panel: &Panel, y1: f64, per: usize) -> String {
     plot.canvas.raw("<g class=\"traces\">");
     let mut under: Vec<f32> = Vec::new();
     for (trace, bins) in panel.traces.iter().zip(&bins) {
-        under = drawn(&mut plot, trace, bins, panel.stacked, &under);
+        let layer = match trace.look {
+            Look::Ground => Some("ground"),
+            _ => panel.stacked.then_some("pile"),
+        };
+        under = drawn(&mut plot, trace, bins, layer, &under);
     }
     plot.canvas.raw("</g>");
     // The names of rules stand at the right, above the panel, so that no trace runs through them.
@@ -292,8 +399,9 @@ fn one(canvas: &mut Canvas, panel: &Panel, y1: f64, per: usize) -> String {
         };
         let (name, mean) = (serde_json::Value::from(trace.name.as_str()), pack(&bins.mean));
         format!(
-            "{{\"n\":{name},\"c\":\"{}\",\"bare\":{},\"me\":\"{mean}\"{spread}}}",
-            trace.class, trace.bare
+            "{{\"n\":{name},\"c\":\"{}\",\"look\":{},\"me\":\"{mean}\"{spread}}}",
+            trace.class,
+            trace.look.code()
         )
     });
     format!(
@@ -304,8 +412,14 @@ fn one(canvas: &mut Canvas, panel: &Panel, y1: f64, per: usize) -> String {
     )
 }
 
-/// A trace over the whole run: least to largest shaded, the mean as a line; or a layer of a pile, whose top is returned.
-fn drawn(plot: &mut Plot, trace: &Trace, bins: &Bins, stacked: bool, under: &[f32]) -> Vec<f32> {
+/// A trace over the whole run: least to largest shaded, the mean as a line; or a layer over those `under` it, whose top is returned.
+fn drawn(
+    plot: &mut Plot,
+    trace: &Trace,
+    bins: &Bins,
+    layer: Option<&str>,
+    under: &[f32],
+) -> Vec<f32> {
     let n = bins.mean.len();
     let columns = (((RIGHT - LEFT) / COLUMN) as usize).min(n);
     let scale = plot.y;
@@ -316,7 +430,7 @@ fn drawn(plot: &mut Plot, trace: &Trace, bins: &Bins, stacked: bool, under: &[f3
         let x = LEFT + (c as f64 + 0.5) / columns as f64 * (RIGHT - LEFT);
         let mean = bins.mean[range.clone()].iter().sum::<f32>() / range.len() as f32;
         let point = |v: f32| (x, scale.px(f64::from(v)));
-        if stacked {
+        if layer.is_some() {
             let base = under.get(c).copied().unwrap_or(0.0);
             top.push(base + mean);
             high.push(point(base + mean));
@@ -328,8 +442,8 @@ fn drawn(plot: &mut Plot, trace: &Trace, bins: &Bins, stacked: bool, under: &[f3
         }
     }
     let class = trace.class;
-    if !trace.bare {
-        let layer = if stacked { "pile" } else { "band" };
+    if trace.look != Look::Bare {
+        let layer = layer.unwrap_or("band");
         plot.canvas
             .path(high.into_iter().chain(low.into_iter().rev()), &format!("{layer} {class}"));
     }
