@@ -10,7 +10,8 @@
 //! `ndp-perm`, `xpass-perm` and `homa-websearch-160` are the receiver-driven ones, each with the switches that its transport is made for; see
 //! [`granted`].
 //!
-//! `host-3x` is no fabric at all: one congested receiver, of which a simulated second is to be cheap.
+//! `host-3x` is no fabric at all: one congested receiver, of which a simulated second is to be cheap. So is `carc-8x8`, whose receive buffers are
+//! followed one by one.
 
 mod granted;
 
@@ -40,6 +41,8 @@ pub enum Family {
     Host3x,
     /// The same under hostCC.
     Host3xHostcc,
+    /// Eight connections with eight requests each under way into a host whose receive buffers are followed, under CARC.
+    Carc8x8,
 }
 
 impl Family {
@@ -48,17 +51,18 @@ impl Family {
         [Self::DctcpPerm, Self::DctcpWebsearch, Self::SprayPerm, Self::NdpPerm, Self::XpassPerm];
 
     /// Those that are one bench.
-    pub const SINGLE: [Self; 5] = [
+    pub const SINGLE: [Self; 6] = [
         Self::HpccWebsearch,
         Self::DcqcnWebsearch,
         Self::HomaWebsearch,
         Self::Host3x,
         Self::Host3xHostcc,
+        Self::Carc8x8,
     ];
 
     /// Whether it is about one host's memory.
     pub fn is_host(self) -> bool {
-        matches!(self, Self::Host3x | Self::Host3xHostcc)
+        matches!(self, Self::Host3x | Self::Host3xHostcc | Self::Carc8x8)
     }
 
     /// Whether it is about queue pairs on a lossless fabric.
@@ -84,6 +88,7 @@ impl Family {
             Self::NdpPerm | Self::XpassPerm | Self::HomaWebsearch => Some(granted::mtu(self)),
             Self::HpccWebsearch | Self::DcqcnWebsearch => Some(RDMA_PAYLOAD + RDMA_HEADER),
             Self::Host3x | Self::Host3xHostcc => Some(HOST_MTU),
+            Self::Carc8x8 => Some(CARC_MTU),
         }
     }
 
@@ -100,6 +105,7 @@ impl Family {
             Self::DcqcnWebsearch => "dcqcn-websearch-320",
             Self::Host3x => "host-3x",
             Self::Host3xHostcc => "host-3x-hostcc",
+            Self::Carc8x8 => "carc-8x8",
         }
     }
 
@@ -132,6 +138,10 @@ impl Family {
                 "one simulated second of four DCTCP flows into a 100 Gb/s host whose memory three antagonist cores keep busy"
             }
             Self::Host3xHostcc => "the same under hostCC",
+            Self::Carc8x8 => {
+                "a tenth of a second of 200 Gb/s over RDMA, eight requests of 1 MB under way on each of eight connections, held to \
+                 credits of the server's cache (CARC); its receive buffers of 1,500 B are followed one by one"
+            }
         }
     }
 }
@@ -188,6 +198,9 @@ const RDMA_HEADER: u32 = 48;
 /// Packets of `host-3x`, as in the experiments of the hostCC paper.
 const HOST_MTU: u32 = 4000;
 
+/// Packets of `carc-8x8`, which fill the receive buffers of the CARC paper's footnote 4.
+const CARC_MTU: u32 = 1500;
+
 impl Case {
     /// The bench of this name.
     pub fn new(name: &str, mtu: Option<u32>, time: Option<Span>) -> Result<Self, Failure> {
@@ -238,6 +251,7 @@ impl Case {
         let (hosts, k, warmup, measured) = match family {
             Family::HomaWebsearch => (160, 20, Span::ZERO, granted::WEBSEARCH),
             Family::Host3x | Family::Host3xHostcc => (2, 2, Span::from_ms(10), Span::from_secs(1)),
+            Family::Carc8x8 => (2, 2, Span::from_ms(5), Span::from_ms(100)),
             _ => (320, 20, Span::ZERO, Span::from_ms(2)),
         };
         let measured = time.unwrap_or(measured);
@@ -263,6 +277,25 @@ impl Case {
              cnp_class = 1\n\n\
              [[traffic]]\nkind = \"poisson\"\nsizes = \"websearch\"\nload = 0.5\n",
             self.name
+        )
+    }
+
+    /// Eight connections of 200 Gb/s onto a core each, which keep up, and credits of a cache of 12 MiB.
+    fn carc_scenario(&self) -> String {
+        format!(
+            "version = 1\nname = \"{}\"\nseeds = [1]\nstop = {{ time = \"{}\" }}\n\n\
+             [fabric]\nkind = \"star\"\nhosts = 2\nhost_link = {{ rate = \"200Gbps\", delay = \"500ns\" }}\n\
+             [fabric.switch]\npause = \"on\"\n\n\
+             [[host.override]]\nwhere = \"host[1]\"\n[host.override.memory]\nread_placed = true\ncores = 8\n\
+             bandwidth = \"1013Gbps\"\npcie_rate = \"252.06Gbps\"\niio_slots = 186\n\
+             pause_above = \"256KB\"\nddio = true\ncache = \"12MiB\"\ncache_ways = 12\nddio_ways = 2\n\
+             cache_model = \"buffers\"\nrq = {{ depth = 65536, buffer = \"1500B\", reuse = \"lifo\", rnr = \"nak\" }}\n\n\
+             [transport]\nkind = \"rdma\"\nlaw = \"dcqcn\"\nmtu = \"{CARC_MTU}B\"\n\n\
+             [[traffic]]\nkind = \"rpc\"\nfrom = \"host[0]\"\nto = \"host[1]\"\nconnections = 8\noutstanding = 8\n\
+             request = \"1MB\"\npool = {{ law = \"carc\", fragment = \"1452B\" }}\n\n[output]\nwarmup = \"{}\"\n",
+            self.name,
+            self.stop(),
+            self.warmup
         )
     }
 
@@ -292,6 +325,9 @@ impl Case {
 
     /// Its scenario file.
     pub fn scenario(&self) -> String {
+        if self.family == Family::Carc8x8 {
+            return self.carc_scenario();
+        }
         if self.family.is_host() {
             return self.host_scenario();
         }
