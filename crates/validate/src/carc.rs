@@ -3,9 +3,11 @@
 //! The readings stand at the top of `validation/carc/rows.toml`.
 
 use crate::bench::{mean, run};
+use crate::hostcc;
 use crate::jobs::Cores;
 use crate::measured::Measured;
 use crate::order::{Samples, beyond};
+use crate::row::Row;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
@@ -18,11 +20,31 @@ const BUNDLES: [Bundle; 3] = [
     ("lifo", "{ depth = 65536, buffer = \"1500B\", reuse = \"lifo\", rnr = \"nak\" }"),
 ];
 
+/// The part in which hostCC's host is run under both models of the cache.
+const TENSION: &str = "tension";
+
+/// What can be run by itself: each reading, and hostCC's host.
+pub(crate) fn parts() -> Vec<&'static str> {
+    BUNDLES.iter().map(|(name, _)| *name).chain([TENSION]).collect()
+}
+
+/// The last word of its id.
+pub(crate) fn part_of(row: &Row) -> &str {
+    if row.id.starts_with(TENSION) {
+        TENSION
+    } else {
+        row.id.rsplit('-').next().unwrap_or_default()
+    }
+}
+
 /// Numbers of long cores beside eight short ones.
 const LONG: [u32; 4] = [2, 4, 6, 8];
 
 /// Work for 1,000 bytes, fitted to `table1-hostcc-p50-8-2-literal`.
 const PER_KILOBYTE: &str = "219ns";
+
+/// Speed of a thread beside one that works, of what it has alone, fitted to `table1-hostcc-p50-8-8-literal`.
+const SMT_SHARE: f64 = 0.4;
 
 /// Bytes of a long request.
 const REQUEST: f64 = 7.9e6;
@@ -58,8 +80,10 @@ struct Outcome {
 
 type Outcomes = BTreeMap<(&'static str, Scheme, Load), Outcome>;
 
-/// Runs all rows, for a sixth of the time if `quick`.
-pub(crate) fn measure(cores: &Cores<'_>, quick: bool) -> Measured {
+/// Runs all rows, or those of a part, for a sixth of the time if `quick`.
+pub(crate) fn measure(cores: &Cores<'_>, part: Option<&str>, quick: bool) -> Measured {
+    let wanted = |name: &str| part.is_none_or(|part| part == name);
+    let bundles: Vec<Bundle> = BUNDLES.into_iter().filter(|(name, _)| wanted(name)).collect();
     let found: Mutex<Outcomes> = Mutex::default();
     let see = |bundle: Bundle, scheme, load| {
         let outcome = outcome(&text(bundle, scheme, load), quick);
@@ -68,7 +92,7 @@ pub(crate) fn measure(cores: &Cores<'_>, quick: bool) -> Measured {
     };
     let mut calls: Vec<Box<dyn FnOnce() + Send>> = Vec::new();
     let see = &see;
-    for bundle in BUNDLES {
+    for &bundle in &bundles {
         for scheme in [Scheme::HostCc, Scheme::Carc] {
             for long in LONG {
                 calls.push(Box::new(move || see(bundle, scheme, Load::Long(long, true))));
@@ -93,9 +117,9 @@ pub(crate) fn measure(cores: &Cores<'_>, quick: bool) -> Measured {
             &found.lock().expect("it was not poisoned")[&(bundle.0, Scheme::HostCc, Load::Echo(0))];
         (SLOWER * THREADS / fast.short_rate * 1e9).round() as u32
     };
-    let most: BTreeMap<_, _> = BUNDLES.map(|bundle| (bundle.0, ticks(bundle))).into();
+    let most: BTreeMap<_, _> = bundles.iter().map(|bundle| (bundle.0, ticks(*bundle))).collect();
     let mut calls: Vec<Box<dyn FnOnce() + Send>> = Vec::new();
-    for bundle in BUNDLES {
+    for &bundle in &bundles {
         for scheme in [Scheme::HostCc, Scheme::Carc] {
             let load = Load::Echo(most[bundle.0]);
             calls.push(Box::new(move || see(bundle, scheme, load)));
@@ -104,11 +128,38 @@ pub(crate) fn measure(cores: &Cores<'_>, quick: bool) -> Measured {
     cores.call(calls);
     let found = found.into_inner().expect("every worker has ended");
     let mut measured = Measured::new();
-    for (bundle, _) in BUNDLES {
+    if wanted(TENSION) {
+        tension(quick, &mut measured);
+    }
+    for (bundle, _) in bundles {
         let of = |scheme, load| &found[&(bundle, scheme, load)];
         rows(bundle, &of, Load::Echo(most[bundle]), &mut measured);
     }
     measured
+}
+
+/// hostCC's host at 3x with DDIO, under both models of the cache: what cores read, writes that evict, reads that miss. By share these are lines that
+/// go to memory and come from it, of those of a frame.
+fn tension(quick: bool, measured: &mut Measured) {
+    let queue = "cache_model = \"buffers\"\nrq = { depth = 8192, buffer = \"2KiB\" }\n";
+    for (model, keys) in [("share", ""), ("buffers", queue)] {
+        let seen = hostcc::congested(keys, quick);
+        let server = seen.record.memory.first().expect("the receiver has a path to memory");
+        let frame = 4_000.0;
+        let frames = server.read_bytes.get() as f64 / frame;
+        measured.insert(format!("{TENSION}-goodput-{model}"), server.goodput_gbps());
+        if model == "buffers" {
+            let written = 1.0 - server.cache_in_place as f64 / server.cache_writes.max(1) as f64;
+            measured.insert(format!("{TENSION}-writes-{model}"), 100.0 * written);
+            measured.insert(format!("{TENSION}-reads-{model}"), 100.0 * server.miss_share());
+        } else {
+            let lines = frame / 64.0;
+            measured
+                .insert(format!("{TENSION}-writes-{model}"), 100.0 * server.dma / frames / lines);
+            measured
+                .insert(format!("{TENSION}-reads-{model}"), 100.0 * server.copied / frames / lines);
+        }
+    }
 }
 
 /// Threads of the server.
@@ -214,7 +265,7 @@ fn text((_, queue): Bundle, scheme: Scheme, load: Load) -> String {
         "[fabric]\nkind = \"star\"\nhosts = 2\nhost_link = {{ rate = \"200Gbps\", delay = \"500ns\" }}\n\
          [fabric.switch]\npause = \"on\"\n[transport]\nkind = \"rdma\"\nlaw = \"dcqcn\"\nmtu = \"1500B\"\n\
          [[host.override]]\nwhere = \"host[0]\"\n[host.override.memory]\nread_placed = true\ncores = 16\nsmt = 2\n\
-         per_kilobyte = \"{PER_KILOBYTE}\"\nbandwidth = \"1013Gbps\"\npcie_rate = \"252.06Gbps\"\niio_slots = 186\npause_above = \"256KB\"\n\
+         smt_share = {SMT_SHARE}\nper_kilobyte = \"{PER_KILOBYTE}\"\nbandwidth = \"1013Gbps\"\npcie_rate = \"252.06Gbps\"\niio_slots = 186\npause_above = \"256KB\"\n\
          ddio = true\ncache = \"12MiB\"\ncache_ways = 12\nddio_ways = 2\ncache_model = \"buffers\"\n\
          rq = {queue_with_copies}\n{control}{traffic}",
         queue_with_copies = queue.replace(" }", ", assemble = \"8MB\" }")

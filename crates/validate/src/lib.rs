@@ -154,9 +154,9 @@ fn suite(name: &str) -> Suite {
         },
         "carc" => Suite {
             rows: include_str!("../../../validation/carc/rows.toml"),
-            measure: |cores, _, quick, _| (carc::measure(cores, quick), Vec::new()),
-            parts: none,
-            part_of: |_| "",
+            measure: |cores, part, quick, _| (carc::measure(cores, part, quick), Vec::new()),
+            parts: carc::parts,
+            part_of: carc::part_of,
             sensitivity: None,
         },
         "homa" => Suite {

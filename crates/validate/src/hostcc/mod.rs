@@ -12,11 +12,19 @@ mod setup;
 mod signals;
 mod tails;
 
+use crate::bench::{self, Seen};
 use crate::jobs::Cores;
 use crate::measured::Measured;
 use crate::row::Row;
 use lab::Lab;
 pub(crate) use sensitivity::sensitivity;
+use setup::{Setup, WARM};
+
+/// The host at 3x with DDIO under DCTCP alone, with these keys of the path to memory as well.
+pub(crate) fn congested(keys: &'static str, quick: bool) -> Seen {
+    let setup = Setup { changed: (keys, ""), ..Setup::new(true, 3, quick) };
+    bench::run("hostcc", &setup.text(), WARM, setup.end())
+}
 
 /// What can run by itself: its name, its rows.
 type Part = (&'static str, fn(&Lab, &mut Measured));
