@@ -4,7 +4,7 @@ pub use crate::fabric::*;
 pub use crate::faults::{Change, Fault};
 pub use crate::host::{
     Host, HostChange, HostControl, HostOverride, HostProfile, HostSettings, Machine, Memory,
-    NicOrder, Pacing,
+    NicOrder, Pacing, TxQueues,
 };
 pub use crate::output::{
     Capture, Direction, FlowSamples, LawLog, MemorySamples, Output, QueueSamples,

@@ -1307,7 +1307,7 @@ fn hosts() {
         ),
         (
             "[host]\nrx_usecs = \"2s\"",
-            "17:12: host.rx_usecs: \"2s\" is longer than any driver waits; write at most \"1s\"",
+            "17:12: host.rx_usecs: \"2s\" is longer than any host waits; write at most \"1s\"",
         ),
         (
             "[host]\ngro = true",
@@ -1328,6 +1328,11 @@ fn hosts() {
             "17:11: host.gso_max: \"1MB\" is more than Linux allows; write at most \"512KiB\"",
         ),
         ("[host]\ntso = true\ngso_max = \"1500B\"", "nothing"),
+        (
+            "[host]\ntx_queues = \"one\"",
+            "17:13: host.tx_queues: \"one\" changes nothing where packets leave one by one; write tso = true as well",
+        ),
+        ("[host]\nprofile = \"linux\"\ntx_queues = \"one\"", "nothing"),
         (
             "[host]\npacing = \"fq\"\nnic = \"srpt\"",
             "18:7: host.nic: \"srpt\" is an order of its own, as pacing = \"fq\" is; leave out nic, or pace by \"internal\"",
@@ -1811,6 +1816,10 @@ fn hosts_that_nobody_can_build() {
         (
             "nic_buffer = \"2KB\"",
             "17:14: host.memory.nic_buffer: \"2KB\" holds less than the largest frame; write at least \"64KiB\"",
+        ),
+        (
+            "nic_buffer = \"70KB\"\nnic_refuse_below = \"80KB\"",
+            "18:20: host.memory.nic_refuse_below: \"80KB\" is more than the NIC buffer, so that it takes nothing; write at most \"70KB\"",
         ),
         (
             "nic_buffer = 384",

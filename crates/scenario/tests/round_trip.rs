@@ -448,6 +448,7 @@ prop_compose! {
         rx_frames in of(1..1_000u32),
         moderated in any::<bool>(),
         tso in any::<bool>(),
+        one in any::<bool>(),
         gso_max in (9_000..=512u64 << 10).prop_map(Bytes::new),
         pacing in prop_oneof![Just(Pacing::Off), Just(Pacing::Internal), Just(Pacing::Fq)],
     ) -> HostSettings {
@@ -455,9 +456,11 @@ prop_compose! {
         let rx_frames = rx_frames.filter(|_| moderated);
         let nic = if pacing == Pacing::Fq { NicOrder::RoundRobin } else { nic };
         let rx_jitter = rx_usecs / 3;
+        let tx_jitter = if one { wait / 7 } else { Span::ZERO };
         let gro = gro && moderated;
         let psh = gro || tso;
-        HostSettings { nic, gro, sack_compression, rx_usecs, rx_jitter, rx_frames, tso, gso_max, psh, pacing }
+        let tx_queues = if one && tso { TxQueues::One } else { TxQueues::PerFlow };
+        HostSettings { nic, gro, sack_compression, rx_usecs, rx_jitter, rx_frames, tx_jitter, tso, tx_queues, gso_max, psh, pacing }
     }
 }
 
@@ -497,7 +500,7 @@ prop_compose! {
         let [iio, local, delay] = ns.map(Span::from_ns);
         let mut memory = Memory { socket_buffer: Bytes::new(buffer), ..Memory::default() };
         let settings = &mut memory.settings;
-        settings.nic = NicSettings { buffer: Bytes::new(buffer), descriptors };
+        settings.nic = NicSettings { buffer: Bytes::new(buffer), refuse_below: Bytes::new(buffer / 9), descriptors };
         (settings.iio.slots, settings.iio.latency) = (slots, iio);
         let queue = (ways > 1).then(|| QueueSettings {
             depth: descriptors.max(1024),
@@ -553,7 +556,9 @@ prop_compose! {
                 rx_usecs: Some(s.rx_usecs),
                 rx_jitter: Some(s.rx_jitter),
                 rx_frames: s.rx_frames,
+                tx_jitter: nic.then_some(s.tx_jitter),
                 tso: nic.then_some(s.tso),
+                tx_queues: nic.then_some(s.tx_queues),
                 gso_max: gro.then_some(s.gso_max),
                 psh: nic.then_some(s.psh),
                 pacing: Some(s.pacing),

@@ -26,6 +26,7 @@ mod ring;
 mod rpc;
 mod sender_waits;
 mod sending;
+mod super_packets;
 mod switch_messages;
 mod telemetry;
 mod timer_dedup;
@@ -51,8 +52,8 @@ use forebay_engine::{Digest, Flying, Out};
 use forebay_host::{Moderation, PullOrder};
 use forebay_net::{CLASSES, Port, PortFault, PortSettings, Recalled, trace};
 use forebay_transport::{Arrival, Arrived};
-use forebay_units::Time;
 use forebay_units::random::{Purpose, Stream};
+use forebay_units::{Span, Time};
 use forebay_wire::{Kind, Packet};
 use observers::Observers;
 use pulling::Egress;
@@ -70,8 +71,10 @@ pub(crate) struct Nic {
     pub moderation: Option<Moderation>,
     /// Flows hand down what they may send at once.
     pub pushes: bool,
-    /// Flows hand down super-packets, and it cuts them.
-    pub segments: bool,
+    /// Most that chance adds after each packet it sends.
+    pub jitter: Span,
+    /// Flows hand down super-packets, and it cuts them; if true, each flow has a send queue.
+    pub segments: Option<bool>,
 }
 
 /// A host. What every event reads besides the NIC is one cache line, and what each arrival reads of receivers or senders is another.
@@ -114,7 +117,7 @@ impl Host {
         let jitter = Stream::new(common.seed, port.key, Purpose::Interrupt);
         let ring = nic.moderation.map(|moderation| Ring::new(moderation, jitter));
         let mut host = Self {
-            nic: Egress::new(port, nic),
+            nic: Egress::new(port, nic, common.seed),
             send: Senders::default(),
             timers: Timers::default(),
             receive: Receivers::default(),

@@ -7,7 +7,9 @@ use forebay_host::{Moderation, PullOrder};
 use forebay_laws::credit::CreditParams;
 use forebay_laws::flow::FlowParams;
 use forebay_laws::grant::GrantParams;
-use forebay_scenario::model::{self, HostSettings, NicOrder, Pacing, Scenario, TransportKind};
+use forebay_scenario::model::{
+    self, HostSettings, NicOrder, Pacing, Scenario, TransportKind, TxQueues,
+};
 use forebay_transport::credited::CreditedConfig;
 use forebay_transport::granted::GrantedConfig;
 use forebay_transport::rdma::{Cap, RdmaConfig, Recovery};
@@ -93,7 +95,8 @@ fn nic(settings: &HostSettings, packet: Bytes) -> Nic {
             NicOrder::Srpt => PullOrder::Srpt,
         },
         pushes: settings.nic == NicOrder::Push,
-        segments: settings.tso,
+        jitter: settings.tx_jitter,
+        segments: settings.tso.then_some(settings.tx_queues == TxQueues::PerFlow),
         moderation: waits.then_some(moderation),
     }
 }

@@ -49,6 +49,8 @@ pub enum Purpose {
     HostLaw = 15,
     /// `GroupStart::seed` of the group laws of a switch.
     GroupLaw = 16,
+    /// Gaps between packets that a NIC sends.
+    Transmit = 17,
 }
 
 impl Stream {

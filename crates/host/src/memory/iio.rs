@@ -55,6 +55,7 @@ struct Leaving {
 #[derive(Clone, Debug)]
 pub(super) struct Iio {
     buffer: u64,
+    refuse_below: u64,
     descriptors: u32,
     slots: u64,     // units
     link_rate: u64, // 2^-32 units per ps
@@ -143,6 +144,7 @@ impl Iio {
         let link_rate = (bits << 52) / (u128::from(LINE * 8) * 1_000_000_000_000);
         Self {
             buffer: nic.buffer.get(),
+            refuse_below: nic.refuse_below.get(),
             descriptors: nic.descriptors,
             slots: u64::from(iio.slots) * UNIT,
             link_rate: link_rate as u64,
@@ -180,7 +182,7 @@ impl Iio {
     pub(super) fn offer(&mut self, now: Time, packet: &Packet) -> bool {
         let frame = u64::from(packet.size) + ETHERNET;
         self.arrived += 1;
-        if self.buffered() + frame > self.buffer {
+        if self.buffered() + frame.max(self.refuse_below) > self.buffer {
             self.dropped += 1;
             return false;
         }
@@ -457,5 +459,20 @@ mod tests {
         assert!(iio.offer(Time::ZERO, &packet(600)), "712 are");
         assert!(!iio.offer(Time::ZERO, &packet(100)));
         assert_eq!((iio.arrived, iio.dropped), (5, 2));
+    }
+
+    #[test]
+    fn below_its_threshold_a_nic_refuses_short_frames_too() {
+        let nic = NicSettings {
+            buffer: Bytes::new(8_100),
+            refuse_below: Bytes::new(4_014),
+            ..NicSettings::default()
+        };
+        let mut iio = Iio::new(&nic, &PcieSettings::default(), &IioSettings::default());
+        let mut offer = |size| iio.offer(Time::ZERO, &Packet { size, ..Packet::default() });
+        assert!(offer(4000), "8,100 bytes are free");
+        assert!(offer(58), "4,086 are");
+        assert!(offer(50), "4,014 are");
+        assert!(!offer(50), "3,950 are");
     }
 }

@@ -85,9 +85,15 @@ host_keys! {
     /// through a full drop-tail queue fall in step, and some are shut out (Floyd and Jacobson 1991; ns-2 calls its remedy
     /// overhead_, one packet time of the bottleneck). Default: 0us.
     rx_jitter: Span = Span::ZERO;
+    /// Random extra gap after each packet that the NIC sends, uniform from zero to this: what memory and the host's bus add on real hosts. Without any, a
+    /// host whose packets come as fast as a full drop-tail queue drains may find room for ever and shut others out. Default: 0us.
+    tx_jitter: Span = Span::ZERO;
     /// Segmentation offload (TSO): a flow hands the NIC super-packets, sized as Linux does by its pacing rate and round-trip
     /// time, which leave back to back; a small rest waits until a third of the window is free. Default: by profile.
     tso: bool = false, linux true;
+    /// Send queues of the NIC, which matter where super-packets leave (tso): with one for each flow, as on multi-queue NICs, flows
+    /// take turns packet by packet; with one for all, a super-packet leaves whole before anything else does. Default: "per-flow".
+    tx_queues: TxQueues = TxQueues::PerFlow;
     /// Most payload of a super-packet. Default: 64KiB (Linux).
     gso_max: Bytes = Bytes::new(64 << 10);
     /// Whether the last segment of a super-packet of several carries PSH (Linux since 5.5). It ends a merged segment, and
@@ -120,6 +126,16 @@ pub enum Pacing {
     Internal,
     /// Pacing in the fq scheduler: the same gates; the NIC serves flows by bytes, a quantum of two full packets each.
     Fq,
+}
+
+/// Send queues of a NIC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TxQueues {
+    /// One for each flow: a packet of each in turn.
+    PerFlow,
+    /// One for all: a super-packet is finished first.
+    One,
 }
 
 /// Order in which a NIC pulls packets.

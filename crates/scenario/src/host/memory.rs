@@ -200,6 +200,13 @@ impl Memory {
                 format!("holds less than the largest frame; write at least \"{LEAST_BUFFER}\"");
             judge.wrong(&format!("{path}.nic_buffer"), text);
         }
+        if settings.nic.refuse_below > settings.nic.buffer {
+            let text = format!(
+                "is more than the NIC buffer, so that it takes nothing; write at most \"{}\"",
+                settings.nic.buffer
+            );
+            judge.wrong(&format!("{path}.nic_refuse_below"), text);
+        }
         if self.socket_buffer < LEAST_BUFFER {
             let text =
                 format!("holds less than one large segment; write at least \"{LEAST_BUFFER}\"");

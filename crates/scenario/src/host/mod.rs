@@ -3,7 +3,7 @@
 mod keys;
 mod memory;
 
-pub use keys::{HostChange, HostProfile, HostSettings, NicOrder, Pacing};
+pub use keys::{HostChange, HostProfile, HostSettings, NicOrder, Pacing, TxQueues};
 pub use memory::{HostControl, Memory};
 
 use crate::judge::Judge;
@@ -199,6 +199,10 @@ impl Judge<'_> {
             let text = "is an order of its own, as pacing = \"fq\" is; leave out nic, or pace by \"internal\"";
             self.wrong(&at("nic"), text);
         }
+        if settings.tx_queues == TxQueues::One && !settings.tso && self.given(&at("tx_queues")) {
+            let text = "changes nothing where packets leave one by one; write tso = true as well";
+            self.wrong(&at("tx_queues"), text);
+        }
         let own_gso = self.given(&at("gso_max"));
         if own_gso && settings.gso_max > MOST_GSO {
             let text = format!("is more than Linux allows; write at most \"{MOST_GSO}\"");
@@ -212,10 +216,14 @@ impl Judge<'_> {
             );
             self.say(&path, text);
         }
-        for (key, wait) in [("rx_usecs", settings.rx_usecs), ("rx_jitter", settings.rx_jitter)] {
+        for (key, wait) in [
+            ("rx_usecs", settings.rx_usecs),
+            ("rx_jitter", settings.rx_jitter),
+            ("tx_jitter", settings.tx_jitter),
+        ] {
             if self.given(&at(key)) && wait > LONGEST_WAIT {
                 let text =
-                    format!("is longer than any driver waits; write at most \"{LONGEST_WAIT}\"");
+                    format!("is longer than any host waits; write at most \"{LONGEST_WAIT}\"");
                 self.wrong(&at(key), text);
             }
         }

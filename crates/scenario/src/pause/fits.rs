@@ -80,14 +80,15 @@ impl Judge<'_> {
                 );
             };
             let needed = pausing.headroom(*cable);
-            let least = above.saturating_add(needed);
+            let refused = memory.settings.nic.refuse_below;
+            let least = above.saturating_add(needed).saturating_add(refused);
             if memory.settings.nic.buffer < least {
                 return self.say(
                     &path,
                     format!(
                         "{} leaves {} of the NIC buffer of {name} for the {} that may arrive after a pause; write nic_buffer = \"{}\" or less here",
                         above.text(),
-                        memory.settings.nic.buffer.saturating_sub(above).text(),
+                        memory.settings.nic.buffer.saturating_sub(above).saturating_sub(refused).text(),
                         needed.text(),
                         least.text(),
                     ),

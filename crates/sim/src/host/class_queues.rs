@@ -3,7 +3,7 @@
 //! There is a queue for each class that data rides in. In a queue, answers (ACKs, NACKs, CNPs) go before data, and flows in the order of the
 //! NIC. An answer is in the queue of the highest class of data that is not above its own, so that answers of one host keep their order
 //! as far as no data comes between them; those below all data have the lowest queue to themselves. What the switch has paused is put aside
-//! as its turn comes, and holds up nobody. A super-packet is finished first: the NIC has fetched it whole.
+//! as its turn comes, and holds up nobody. Where flows share one send queue, a super-packet is finished first.
 //!
 //! Whatever becomes ready joins the one list that every host has, and is sorted into queues when the NIC pulls next. A host whose data
 //! is of one class, with no answers below, has no such queues.
@@ -166,7 +166,7 @@ impl Host {
         }
         if let Some(slot) = self.nic.moved.take() {
             let queue = queues.queue(self.class_of(slot));
-            let left = self.send.slots[slot as usize].sender.unsent();
+            let left = self.left_to_send(slot).all;
             self.nic.ready.exchange(&mut queue.flows);
             self.nic.ready.add(slot, || left);
             self.nic.ready.exchange(&mut queue.flows);

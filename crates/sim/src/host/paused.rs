@@ -21,11 +21,11 @@ impl Host {
         self.nic.port.separate_classes([ClassPolicy::default(); CLASSES]);
     }
 
-    /// The rest of a super-packet, as far as it may go; what is paused of it is put aside.
+    /// The rest of a super-packet that leaves whole, as far as it may go; what is paused of it is put aside.
     #[cold]
     pub(super) fn next_segment(&mut self) -> Option<Packet> {
         loop {
-            let segment = self.nic.burst.as_mut().and_then(|burst| burst.take())?;
+            let segment = self.nic.bursts.as_mut().and_then(|bursts| bursts.next_of_one())?;
             if let Some(segment) = self.unless_paused(segment) {
                 return Some(segment);
             }
@@ -87,8 +87,8 @@ impl Host {
         for _ in 0..paused.flows.len() {
             let Some(slot) = paused.flows.pop_front() else { break };
             if may_go(self.class_of(slot)) {
-                let left = || self.send.slots[slot as usize].sender.unsent();
-                self.nic.ready.add(slot, left);
+                let left = self.left_to_send(slot).all;
+                self.nic.ready.add(slot, || left);
             } else {
                 paused.flows.push_back(slot);
             }

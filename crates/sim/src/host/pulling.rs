@@ -3,12 +3,14 @@
 use super::paused::Paused;
 use super::push::Pushing;
 use super::sending::RETIRED;
+use super::super_packets::SuperPackets;
 use super::{ClassQueues, Host, LOST, Nic};
 use forebay_engine::Out;
-use forebay_host::{ReadyList, Segmenter};
+use forebay_host::ReadyList;
 use forebay_net::{Port, PortSettings, trace};
 use forebay_transport::PacketSink;
-use forebay_units::Time;
+use forebay_units::random::{Purpose, Stream};
+use forebay_units::{Span, Time};
 use forebay_wire::{Kind, Packet};
 use std::collections::VecDeque;
 
@@ -19,7 +21,7 @@ pub(super) struct Egress {
     pub port: Port,
     pub since: Time, // when the NIC last got something to send after having nothing
     pub queue: VecDeque<Packet>, // ACKs, and data where flows push it
-    pub burst: Option<Box<Segmenter>>, // the super-packet that goes out, where the NIC cuts them
+    pub bursts: Option<Box<SuperPackets>>, // what it cuts, where flows hand down super-packets
     pub class_queues: Option<Box<ClassQueues>>, // what waits, class by class, where data is of several
     pub by_class: bool, // it goes by class: data is of several, or some class is paused
     pub pushes: bool,   // flows hand down what they may send at once
@@ -28,6 +30,14 @@ pub(super) struct Egress {
     pub paused: Option<Box<Paused>>, // what waits because its class is paused
     pub moved: Option<u32>, // a flow that was pulled from and whose next packet is of another class
     pub pushing: Pushing,
+    jitter: Option<Box<Jitter>>, // where chance adds to its gaps
+}
+
+/// Chance between two packets.
+#[derive(Clone, Debug)]
+struct Jitter {
+    most: Span,
+    stream: Stream,
 }
 
 #[cfg(target_pointer_width = "64")]
@@ -38,12 +48,15 @@ const _: () = {
 
 impl Egress {
     /// A NIC with nothing to send.
-    pub fn new(port: PortSettings, nic: Nic) -> Self {
+    pub fn new(port: PortSettings, nic: Nic, seed: u64) -> Self {
+        let stream = Stream::new(seed, port.key, Purpose::Transmit);
         Self {
+            jitter: (nic.jitter > Span::ZERO)
+                .then(|| Box::new(Jitter { most: nic.jitter, stream })),
             port: Port::new(port),
             ready: ReadyList::new(nic.order),
             queue: VecDeque::new(),
-            burst: nic.segments.then(Box::default),
+            bursts: nic.segments.map(|queues| Box::new(SuperPackets::new(queues))),
             paused: None,
             class_queues: None,
             moved: None,
@@ -86,6 +99,12 @@ impl Egress {
     }
 }
 
+/// Bytes that a flow has still to send.
+pub(super) struct Left {
+    pub in_nic: u64, // of its super-packet, headers included
+    pub all: u64,
+}
+
 /// The NIC's queue at an instant.
 pub(super) struct AtNic<'a> {
     nic: &'a mut Egress,
@@ -120,10 +139,10 @@ impl Host {
         self.nic.port.busy().max(self.nic.since).max(read)
     }
 
-    /// Whether part of a super-packet has not gone out.
+    /// Whether the rest of a super-packet has to leave before anything else.
     #[inline]
     fn is_cutting(&self) -> bool {
-        self.nic.burst.as_ref().is_some_and(|burst| !burst.is_empty())
+        self.nic.bursts.as_ref().is_some_and(|bursts| bursts.is_cutting())
     }
 
     /// Sends whatever leaves at or before `now`; `start` is when the NIC pulls next, and the answer is when it then does.
@@ -148,18 +167,29 @@ impl Host {
             trace(&mut self.digest, start, LOST, packet);
             out.slab().release(packet.int_slot());
         }
+        if self.nic.jitter.is_some() {
+            self.wait_by_chance();
+        }
         if self.nic.pushes && packet.kind == Kind::Data {
             self.pushed_left(start, packet.class);
         }
     }
 
-    /// What goes out next: the rest of a super-packet, an ACK, data. Every packet of a host passes here once: a call costs more than it saves.
+    /// The next packet begins a random time after the wire is free.
+    #[cold]
+    fn wait_by_chance(&mut self) {
+        let Some(jitter) = &mut self.nic.jitter else { return };
+        let gap = Span::from_ps(jitter.stream.below(jitter.most.as_ps() + 1));
+        self.nic.since = self.nic.since.max(self.nic.port.busy() + gap);
+    }
+
+    /// What goes out next: the rest of a super-packet that leaves whole, an ACK, data. Every packet of a host passes here once: a call costs more than it saves.
     #[inline(always)]
     fn next_packet(&mut self, start: Time, out: &mut impl Out<Packet>) -> Option<Packet> {
         if self.nic.by_class {
             return self.next_by_class(start, out);
         }
-        if let Some(segment) = self.nic.burst.as_mut().and_then(|burst| burst.take()) {
+        if let Some(segment) = self.nic.bursts.as_mut().and_then(|bursts| bursts.next_of_one()) {
             return Some(segment);
         }
         if let Some(ack) = self.nic.queue.front() {
@@ -178,7 +208,7 @@ impl Host {
         start: Time,
     ) -> Option<Packet> {
         let slot = self.nic.ready.take()?;
-        if self.send.slots[slot as usize].flow == RETIRED {
+        if self.send.slots[slot as usize].flow == RETIRED && self.left_to_send(slot).in_nic == 0 {
             self.send.slots[slot as usize].ready = false;
             self.send.free.push(slot);
             return None;
@@ -186,7 +216,30 @@ impl Host {
         if CHECKED && self.hold_if_paused(slot) {
             return None;
         }
+        if let Some(packet) = self.nic.bursts.as_mut().and_then(|bursts| bursts.next_of(slot)) {
+            return Some(self.goes_on(slot, packet));
+        }
         self.pull_from::<BY_CLASS>(slot, start)
+    }
+
+    /// A flow whose super-packet waits in a queue of its own sends the next packet of it.
+    #[inline(never)]
+    fn goes_on(&mut self, slot: u32, packet: Packet) -> Packet {
+        let left = self.left_to_send(slot);
+        let sending = &mut self.send.slots[slot as usize];
+        sending.ready = left.in_nic > 0 || sending.flow == RETIRED || sending.sender.next().ready;
+        if sending.ready {
+            self.nic.ready.put_back(slot, || left.all);
+        }
+        self.nic.ready.charge(slot, || u64::from(packet.size));
+        packet
+    }
+
+    /// What a flow has still to send.
+    pub(super) fn left_to_send(&self, slot: u32) -> Left {
+        let in_nic = self.nic.bursts.as_ref().map_or(0, |bursts| bursts.left_of(slot));
+        let unsent = self.send.slots[slot as usize].sender.unsent();
+        Left { in_nic, all: in_nic.saturating_add(unsent) } // a flow without an end has no fewer
     }
 
     /// The next packet of a flow, which is not in the ready list just now.
@@ -194,20 +247,19 @@ impl Host {
     fn pull_from<const BY_CLASS: bool>(&mut self, slot: u32, start: Time) -> Option<Packet> {
         let sending = &mut self.send.slots[slot as usize];
         let class = if BY_CLASS { sending.sender.next_class() } else { 0 };
-        let packet = match &mut self.nic.burst {
-            None => sending.sender.next_packet(start),
-            Some(nic) => sending.sender.next_burst(start).and_then(|burst| {
-                if burst.payload == 0 {
-                    return Some(burst.first); // a message without payload
-                }
-                nic.load(&burst.first, burst.payload, sending.sender.mss().get());
-                nic.take()
-            }),
+        let (packet, charge) = match &mut self.nic.bursts {
+            None => (sending.sender.next_packet(start), 0),
+            Some(nic) => {
+                let burst = sending.sender.next_burst(start);
+                let first = burst.and_then(|b| nic.first(slot, &b, sending.sender.mss().get()));
+                (first.map(|first| first.0), first.map_or(0, |first| first.1))
+            }
         };
         let next = sending.sender.next();
-        sending.ready = next.ready;
+        let waits = self.nic.bursts.as_ref().map_or(0, |bursts| bursts.left_of(slot));
+        sending.ready = next.ready || waits > 0;
         if sending.ready {
-            let left = || sending.sender.unsent();
+            let left = || waits.saturating_add(sending.sender.unsent());
             match BY_CLASS && sending.sender.next_class() != class {
                 true => self.nic.moved = Some(slot),
                 false => self.nic.ready.put_back(slot, left),
@@ -215,8 +267,7 @@ impl Host {
         }
         self.arm(slot, next.deadline);
         if let Some(packet) = &packet {
-            let rest = || self.nic.burst.as_ref().map_or(0, |burst| burst.left());
-            self.nic.ready.charge(slot, || u64::from(packet.size) + rest());
+            self.nic.ready.charge(slot, || charge.max(packet.size.into()));
         }
         packet
     }

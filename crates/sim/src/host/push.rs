@@ -60,7 +60,7 @@ impl Host {
     /// Takes a packet or a super-packet; whether there was one.
     fn push_next(&mut self, now: Time, slot: u32) -> bool {
         let sending = &mut self.send.slots[slot as usize];
-        let Some(cutter) = &mut self.nic.burst else {
+        let Some(mut bursts) = self.nic.bursts.take() else {
             let Some(packet) = sending.sender.next_packet(now) else { return false };
             if packet.kind == Kind::Data {
                 self.nic.pushing.of(packet.class).queued.push_back(1);
@@ -68,20 +68,19 @@ impl Host {
             self.nic.enqueue(now, &packet);
             return true;
         };
-        let Some(burst) = sending.sender.next_burst(now) else { return false };
-        if burst.payload == 0 {
-            self.nic.enqueue(now, &burst.first); // a message without payload
-            return true;
+        let burst = sending.sender.next_burst(now);
+        if let Some(burst) = burst.filter(|burst| burst.payload > 0) {
+            let mut packets = 0;
+            for packet in bursts.cut(&burst, sending.sender.mss().get()) {
+                packets += 1;
+                self.nic.enqueue(now, &packet);
+            }
+            self.nic.pushing.of(burst.first.class).queued.push_back(packets);
+        } else if let Some(message) = burst {
+            self.nic.enqueue(now, &message.first); // without payload
         }
-        let class = burst.first.class;
-        cutter.load(&burst.first, burst.payload, sending.sender.mss().get());
-        let mut packets = 0;
-        while let Some(packet) = self.nic.burst.as_mut().and_then(|cutter| cutter.take()) {
-            packets += 1;
-            self.nic.enqueue(now, &packet);
-        }
-        self.nic.pushing.of(class).queued.push_back(packets);
-        true
+        self.nic.bursts = Some(bursts);
+        burst.is_some()
     }
 
     /// A packet of data of this class has left the queue: there is room for the next flow that waits.

@@ -226,7 +226,7 @@ impl Host {
     /// A flow that waits for its turn may have more or less to send than before, and turns may go by that.
     #[cold]
     fn rank_anew(&mut self, slot: u32) {
-        let left = self.send.slots[slot as usize].sender.unsent();
+        let left = self.left_to_send(slot).all;
         let Egress { ready, class_queues, .. } = &mut self.nic;
         if !ready.update(slot, left)
             && let Some(queues) = class_queues

@@ -679,9 +679,10 @@ fn receive(d: &mut Draw, out: &mut String) {
     if d.one_in(2) {
         let _ = writeln!(
             out,
-            "tso = true\npsh = {}\ngso_max = \"{}B\"",
+            "tso = true\npsh = {}\ngso_max = \"{}B\"\ntx_queues = \"{}\"",
             d.one_in(2),
-            d.of(&[65_536, 65_536, 10_000, 4_000])
+            d.of(&[65_536, 65_536, 10_000, 4_000]),
+            d.of(&["per-flow", "one"])
         );
     }
     let wait = d.of(&[1, 700, 8_000, 8_000, 100_000]);
@@ -696,6 +697,9 @@ fn receive(d: &mut Draw, out: &mut String) {
     }
     if d.one_in(3) {
         let _ = writeln!(out, "rx_jitter = \"{}ns\"", d.of(&[1, 1_200, 30_000]));
+    }
+    if d.one_in(4) {
+        let _ = writeln!(out, "tx_jitter = \"{}ns\"", d.of(&[1, 300, 9_000]));
     }
 }
 
