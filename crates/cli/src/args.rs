@@ -58,7 +58,7 @@ pub enum Verb {
     /// Compare runs on one page: pictures, every metric, differences with intervals paired by seed
     #[command(after_help = COMPARE)]
     Compare(Compare),
-    /// Play with the simulator in a browser: presets, settings, queues over time; serves the page to this machine alone
+    /// Play with the simulator in a browser: a page served to this machine alone
     #[command(after_help = PLAY)]
     Play(Play),
     /// List control laws, or show the page of one

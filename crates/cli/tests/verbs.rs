@@ -239,6 +239,46 @@ fn the_agent_is_a_program_of_its_own() {
     assert_eq!(String::from_utf8_lossy(&out.stdout), "probe --json --help\n");
 }
 
+/// A folder with a page in it is served file by file, to readers only; without one, how to build it.
+#[test]
+fn the_playground_is_served_or_how_to_build_it_is_said() {
+    use std::io::{BufRead, BufReader, Read, Write};
+    let here = Scratch::new();
+    let ran = here.run(&["play", "--no-open", "--folder", "."]).ends(2);
+    assert!(ran.err.contains("has no playground in it"), "{}", ran.err);
+    here.write("index.html", "<p>page");
+    here.write("playground.wasm", "code");
+    here.write("secret.txt", "no");
+    let mut served = here.start(&["play", "--no-open", "--folder", ".", "--port", "0"]);
+    let mut address = String::new();
+    BufReader::new(served.stdout.take().unwrap()).read_line(&mut address).unwrap();
+    let own = address.trim().strip_prefix("http://").unwrap().trim_end_matches('/').to_string();
+    let port = own.strip_prefix("127.0.0.1:").expect("loopback alone").to_string();
+    let ask = |request: &str| {
+        let mut stream = std::net::TcpStream::connect(&own).unwrap();
+        write!(stream, "{request}\r\nHost: here\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    let page = ask("GET / HTTP/1.1");
+    assert!(page.starts_with("HTTP/1.1 200 OK") && page.ends_with("<p>page"), "{page}");
+    assert!(ask("GET /playground.wasm HTTP/1.1").contains("Content-Type: application/wasm"));
+    assert!(ask("HEAD / HTTP/1.1").ends_with("\r\n\r\n"));
+    for (request, status) in [
+        ("GET /secret.txt HTTP/1.1", "404"),
+        ("GET /../index.html HTTP/1.1", "404"),
+        ("GET /other.js HTTP/1.1", "404"),
+        ("POST / HTTP/1.1", "405"),
+    ] {
+        assert!(ask(request).starts_with(&format!("HTTP/1.1 {status}")), "{request}");
+    }
+    let taken = here.run(&["play", "--no-open", "--folder", ".", "--port", &port]).ends(2);
+    assert!(taken.err.contains("is taken"), "{}", taken.err);
+    served.kill().unwrap();
+    served.wait().unwrap();
+}
+
 #[test]
 fn the_doctor_says_what_is_missing_and_how_to_get_it() {
     let here = Scratch::new();

@@ -33,9 +33,15 @@ export function ask(what, texts = []) {
   });
 }
 
+// Ends the run that goes on, if one does; what it has left stays as it is.
+export function stop() {
+  if (running) running.terminate();
+  running = null;
+}
+
 // Ends the run that goes on, if one does, and begins another; `hear` gets what its worker posts.
 export function run(text, hear) {
-  if (running) running.terminate();
+  stop();
   const own = running = worker();
   own.onmessage = ({ data }) => {
     if (own === running) hear(data);

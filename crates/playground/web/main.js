@@ -174,6 +174,14 @@ function show(mine) {
   grow(Boolean(run.end));
 }
 
+const halt = element("button", { type: "button", id: "halt" }, "Stop");
+halt.addEventListener("click", () => {
+  engine.stop();
+  $("status").textContent = `Stopped at ${time(run.until, run.layout.stop_us)}; no digest and no flows, as the run has no end`;
+  charts();
+  move();
+});
+
 let drawn = 0;
 function grow(ended) {
   scrub.max = String(run.last);
@@ -184,7 +192,7 @@ function grow(ended) {
     const warnings = run.end.warnings.concat(run.end.stall ? [run.end.stall] : []);
     $("notes").replaceChildren(...[...$("notes").children], ...warnings.map(w => element("li", { class: "warn" }, w)));
   } else {
-    $("status").textContent = `Simulating, ${time(run.until, run.layout.stop_us)}, ${count(run.hops)} packet-hops, ${sig(rate / 1e6)} M/s`;
+    $("status").replaceChildren(`Simulating, ${time(run.until, run.layout.stop_us)}, ${count(run.hops)} packet-hops, ${sig(rate / 1e6)} M/s `, halt);
   }
   if (ended || performance.now() - drawn > 120) {
     charts();
