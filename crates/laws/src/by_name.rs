@@ -2,7 +2,7 @@
 
 /// The table of a role's laws and the type of a law by name with its parameters. The role adds how such a law starts.
 macro_rules! by_name {
-    ($role:ident, $params:ident, $what:literal, $($module:ident :: $law:ident,)+) => {
+    ($role:ident, $params:ident $({ $more:ident: $kind:ty = $none:expr })?, $what:literal, $($module:ident :: $law:ident,)+) => {
         #[doc = concat!("Every registered ", $what, " law.")]
         pub static LAWS: &[$crate::params::LawInfo] = &[$($crate::params::LawInfo {
             name: <super::$module::$law as $role>::NAME,
@@ -20,6 +20,7 @@ macro_rules! by_name {
         pub struct $params {
             of: Params,
             log: Option<$crate::log::Tap>,
+            $($more: $kind,)?
         }
 
         impl $params {
@@ -29,9 +30,13 @@ macro_rules! by_name {
             /// If no law has this name.
             pub fn new(name: &str) -> Result<Self, $crate::params::ParamError> {
                 $(if name == <super::$module::$law as $role>::NAME {
-                    return Ok(Self { of: Params::$law(Default::default()), log: None });
+                    return Ok(Self::of(Params::$law(Default::default())));
                 })+
                 Err($crate::params::ParamError::UnknownLaw { known: LAWS })
+            }
+
+            fn of(of: Params) -> Self {
+                Self { of, log: None, $($more: $none,)? }
             }
 
             /// Name in scenarios.

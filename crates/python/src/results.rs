@@ -1,5 +1,6 @@
 //! What simulations left, in memory: tables, summary, report.
 
+use crate::comparing::read_all;
 use crate::errors;
 use crate::table::Table;
 use forebay_record::frame::{frame, frames};
@@ -18,7 +19,7 @@ pub struct Results {
     bands: Vec<Band>,
     /// What a reader should know.
     #[pyo3(get)]
-    warnings: Vec<String>,
+    pub(crate) warnings: Vec<String>,
     /// Seconds that simulating took; 0 of what was read from files.
     #[pyo3(get)]
     wall_s: f64,
@@ -48,6 +49,13 @@ impl Results {
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let read = py.detach(|| RunDir::load(&path));
         let (about, runs) = read.map_err(|error| errors::results(&error))?;
+        Ok(Self::new(about, runs, Vec::new(), Vec::new(), 0.0))
+    }
+
+    /// Reads the seeds of a scenario that are in run directories of their own.
+    #[staticmethod]
+    fn open_all(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Self> {
+        let (about, runs) = py.detach(|| read_all(&paths))?;
         Ok(Self::new(about, runs, Vec::new(), Vec::new(), 0.0))
     }
 

@@ -2,7 +2,9 @@
 #![expect(clippy::disallowed_methods, reason = "only progress and volatile.json read the clock")]
 
 use crate::errors;
+use crate::law::{self, Raised};
 use crate::results::Results;
+use forebay_laws::flow::own::Own;
 use forebay_record::capture::CaptureFiles;
 use forebay_record::law_logs::LawLogFiles;
 use forebay_record::{About, IfExists, RecordError, RunDir, RunRecord, Volatile, save};
@@ -17,8 +19,8 @@ use forebay_study::seeds::{End, Left, Surroundings, View, Work, side_by_side};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// How to run.
@@ -30,6 +32,8 @@ pub(crate) struct Run {
     pub tick: Option<Py<PyAny>>,
     pub started: String,
     pub command: String,
+    /// Laws in Python: name, that which they stand for, and what makes one.
+    pub laws: Vec<(String, String, Py<PyAny>)>,
 }
 
 /// What surrounds the simulations: this process, and a run directory where one is wanted.
@@ -39,6 +43,8 @@ struct Here<'a> {
     warnings: Mutex<Vec<String>>,
     dir: Option<&'a Path>,
     about: &'a About,
+    laws: Vec<(String, Own)>,
+    raised: Arc<Raised>,
 }
 
 impl Surroundings for Here<'_> {
@@ -47,7 +53,11 @@ impl Surroundings for Here<'_> {
     }
 
     fn stop(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+        self.stop.load(Ordering::Relaxed) || self.raised.is()
+    }
+
+    fn laws(&self) -> Vec<(String, Own)> {
+        self.laws.clone()
     }
 
     fn warn(&self, text: &str) {
@@ -92,7 +102,10 @@ pub(crate) fn run(py: Python<'_>, place: &str, loaded: &Loaded, how: Run) -> PyR
     let scenario = &loaded.scenario;
     let bands =
         expect::bands(place, &loaded.expect).map_err(|problems| errors::refused("", problems.0))?;
-    let about = about(scenario, &loaded.expect);
+    let mut about = about(scenario, &loaded.expect);
+    for (name, like, _) in &how.laws {
+        of_python(&mut about, name, like)?;
+    }
     let writes = !scenario.output.captures.is_empty() || scenario.output.law_log.is_some();
     if how.out.is_none() && writes {
         return Err(PyValueError::new_err(
@@ -107,12 +120,15 @@ pub(crate) fn run(py: Python<'_>, place: &str, loaded: &Loaded, how: Run) -> PyR
         None => None,
     };
     let at = dir.as_ref().map(|dir| dir.path().to_path_buf());
+    let raised_by_laws = Arc::new(Raised::default());
     let here = Here {
         began: Instant::now(),
         stop: AtomicBool::new(false),
         warnings: Mutex::default(),
         dir: at.as_deref(),
         about: &about,
+        laws: law::laws(how.laws, &raised_by_laws),
+        raised: raised_by_laws.clone(),
     };
     let threads = how.threads.clamp(1, cores());
     let jobs = how.jobs.unwrap_or_else(|| cores() / threads).clamp(1, scenario.seeds.len());
@@ -162,6 +178,10 @@ pub(crate) fn run(py: Python<'_>, place: &str, loaded: &Loaded, how: Run) -> PyR
     if nothing || matches!(end, End::Refused(_)) {
         dir.take().into_iter().for_each(RunDir::abandon);
     }
+    if let Some(error) = raised_by_laws.take() {
+        dir.take().into_iter().for_each(RunDir::abandon);
+        return Err(error);
+    }
     // What Python raised, but for Ctrl-C, is an error of whoever was called; Ctrl-C wants what there is.
     if let Some(error) =
         raised.filter(|error| !error.is_instance_of::<PyKeyboardInterrupt>(py) || nothing)
@@ -194,4 +214,21 @@ pub(crate) fn run(py: Python<'_>, place: &str, loaded: &Loaded, how: Run) -> PyR
     }
     let warnings = here.warnings.into_inner().unwrap_or_default();
     Ok(Results::new(about, runs, bands, [warnings, stalls].concat(), wall_s))
+}
+
+/// What a run directory says of a law in Python: a scenario names the one that it stands for.
+fn of_python(about: &mut About, name: &str, like: &str) -> PyResult<()> {
+    let Some(law) = about.laws.iter_mut().find(|law| *law == like) else {
+        let laws = about.laws.join(", ");
+        return Err(PyValueError::new_err(format!(
+            "laws: no flow of this scenario is under {like:?}; it has {laws}"
+        )));
+    };
+    *law = format!("{name} (Python, in place of {like})");
+    about.resolved_toml = format!(
+        "# Flows under {like} ran under {name}, a law in Python, which this file does not have.\n{}",
+        about.resolved_toml
+    );
+    about.rerun = Some(format!("fb.load(\"resolved.toml\").run(laws={{\"{like}\": {name}}})"));
+    Ok(())
 }

@@ -120,7 +120,7 @@ impl Scenario {
     }
 
     /// Simulates. `tick` is called a few times a second with JSON of how far it is.
-    #[pyo3(signature = (seeds, threads, jobs, out, force, tick, started, command))]
+    #[pyo3(signature = (seeds, threads, jobs, out, force, tick, started, command, laws))]
     #[expect(clippy::too_many_arguments, reason = "the Python half gives them names")]
     fn run(
         &self,
@@ -133,9 +133,10 @@ impl Scenario {
         tick: Option<Py<PyAny>>,
         started: String,
         command: String,
+        laws: Vec<(String, String, Py<PyAny>)>,
     ) -> PyResult<Results> {
         let loaded = self.with_seeds(seeds)?;
-        let how = Run { threads, jobs, out, force, tick, started, command };
+        let how = Run { threads, jobs, out, force, tick, started, command, laws };
         run(py, &self.place, &loaded, how)
     }
 }

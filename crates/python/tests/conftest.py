@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-import forebay as fb
 import pytest
+
+import forebay as fb
 
 ROOT = Path(__file__).resolve().parents[3]
 

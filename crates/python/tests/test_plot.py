@@ -28,7 +28,7 @@ def test_queues_are_those_of_the_series_and_what_is_missing_is_said(small, resul
     assert len(ax.lines) == 2
     series = results.series
     assert max(ax.lines[0].get_ydata()) * 1e3 == series["value"][series["seed"] == 1].max()
-    with pytest.raises(ValueError, match="'window' was not sampled; there are queue"):
+    with pytest.raises(ValueError, match="'window' was not sampled; there are goodput, queue"):
         results.plot.series("window")
     with pytest.raises(ValueError, match="no path to memory was sampled"):
         results.plot.memory()

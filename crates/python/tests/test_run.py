@@ -9,9 +9,10 @@ import threading
 import time
 import warnings
 
-import forebay as fb
 import numpy as np
 import pytest
+
+import forebay as fb
 
 from .conftest import ROOT, SMALL
 

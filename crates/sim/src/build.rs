@@ -72,7 +72,17 @@ pub(crate) fn build(
     outputs: &Outputs<'_>,
     wanted: &dyn Fn() -> bool,
 ) -> Result<Built, SimError> {
-    build_with(profiles(scenario, &usual(scenario))?, scenario, seed, options, outputs, wanted)
+    let mut profiles = profiles(scenario, &usual(scenario))?;
+    for profile in &mut profiles {
+        let own = profile.law.take().map(|law| {
+            match outputs.laws.iter().find(|(like, _)| like == law.name()) {
+                Some((_, own)) => law.with_own(own.clone()),
+                None => law,
+            }
+        });
+        profile.law = own;
+    }
+    build_with(profiles, scenario, seed, options, outputs, wanted)
 }
 
 /// The same with these profiles, by traffic entry.

@@ -1,5 +1,6 @@
 //! Options and outputs of a simulation, and why it may be refused.
 
+use forebay_laws::flow::own::Own;
 use forebay_laws::host_driver::lockstep::Line;
 use forebay_record::capture::Sink;
 use forebay_record::law_logs::LawLogs;
@@ -24,7 +25,8 @@ impl Default for Options {
     }
 }
 
-/// What a simulation works with while it runs: takers of what it writes, and who runs its host laws. None changes a result.
+/// What a simulation works with while it runs: takers of what it writes, and who runs its host laws, none of which changes a result;
+/// and laws of the program.
 #[derive(Default)]
 pub struct Outputs<'a> {
     /// Frames of the scenario's captures. If it takes no more, the run ends early.
@@ -34,6 +36,8 @@ pub struct Outputs<'a> {
     /// The agent that runs the laws of hosts, in lockstep, in place of the simulation. They write no log here. Once it has gone they do nothing
     /// more; whoever has the line ends the run.
     pub agent: Option<Arc<dyn Line>>,
+    /// Laws of the program: the registered law whose flows each has, by name.
+    pub laws: Vec<(String, Own)>,
 }
 
 /// Why there is no simulation.

@@ -52,6 +52,7 @@ impl<'a> Stacks<'a> {
         let mut profiles = profiles(self.scenario, &settings)?;
         for (profile, usual) in profiles.iter_mut().zip(&self.met[0].1.profiles) {
             profile.base_rtt = usual.base_rtt.clone();
+            profile.law.clone_from(&usual.law);
             if let Config::Granted(_) | Config::Credited(_) = usual.transport {
                 profile.transport = usual.transport.clone(); // with its window and cutoffs
             }

@@ -4,6 +4,7 @@
 //! that has begun with valid partial results, and begins no other; one that is still laid out leaves nothing.
 
 use crate::saving;
+use forebay_laws::flow::own::Own;
 use forebay_laws::host_driver::lockstep::Line;
 use forebay_record::capture::{CaptureFile, CaptureFiles, Sink};
 use forebay_record::law_logs::LawLogFiles;
@@ -48,6 +49,11 @@ pub trait Surroundings: Sync {
         None
     }
 
+    /// Laws of the program in place of registered ones, by the names of these.
+    fn laws(&self) -> Vec<(String, Own)> {
+        Vec::new()
+    }
+
     /// An error as this user's sentences have it.
     fn in_words(&self, error: &RecordError) -> String;
 }
@@ -81,6 +87,7 @@ impl Work<'_> {
             captures: (!output.captures.is_empty()).then_some(&mut captures as &mut dyn Sink),
             law_logs: Some(&logs),
             agent: self.around.agent(),
+            laws: self.around.laws(),
         };
         let simulation = Simulation::watched(self.scenario, seed, self.options, outputs, watch)?;
         let mut outcome = self.advance(simulation, watch, to_do, &logs);

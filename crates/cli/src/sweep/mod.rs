@@ -30,6 +30,7 @@ use pool::{Pool, Verdict};
 use serde_json::json;
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The verb.
 pub fn sweep(args: &Sweep) -> Result<(), Failure> {
@@ -37,8 +38,9 @@ pub fn sweep(args: &Sweep) -> Result<(), Failure> {
     loaded.notes.iter().for_each(|note| say::note(note));
     let seeds = args.seeds.chosen()?;
     let (fixed, name) = (&args.input.set, args.input.name());
-    let plan =
-        Plan::of(loaded, fixed, seeds.as_deref(), &name, |point| args.input.load_with(point))?;
+    let plan = Arc::new(Plan::of(loaded, fixed, seeds.as_deref(), &name, |point| {
+        args.input.load_with(point)
+    })?);
     let dir = args.out.clone().unwrap_or_else(|| default_dir(&plan.name));
     interrupt::listen(); // before there is a folder to leave behind
     let home = Home::open(dir)?;
@@ -70,7 +72,7 @@ pub fn sweep(args: &Sweep) -> Result<(), Failure> {
         human::counted(plan.points.len(), "point"),
         home.dir.display()
     ));
-    let mut tables = Tables::begin(&home, &plan)?;
+    let mut tables = Tables::begin(&home, plan.clone())?;
     let pool = Pool { home: &home, name: &plan.name, threads, jobs };
     let Verdict { failures, stopped } =
         pool.run(&todo, meter, |run| tables.add(&home, run.hash.as_str()))?;

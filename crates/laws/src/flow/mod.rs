@@ -17,6 +17,7 @@ pub mod dctcp_rate;
 pub mod explicit;
 pub mod hpcc;
 pub mod nv;
+pub mod own;
 pub mod powertcp;
 pub mod registry;
 pub mod reno;

@@ -3,6 +3,7 @@
 //! A row brings the name, static dispatch, parameters by text, the help page and the conformance
 //! tests. To add a law: its file in this folder, its `mod` line in `mod.rs`, its row at the end of this file.
 
+use super::own::{Beside, Own};
 use super::{FlowAct, FlowLaw, FlowSeen, Needs};
 use crate::by_name::by_name;
 use crate::log::Logged;
@@ -15,15 +16,15 @@ pub const MAX_STATE: usize = 96;
 
 macro_rules! registry {
     ($($module:ident :: $law:ident,)+) => {
-        by_name!(FlowLaw, FlowParams, "flow", $($module::$law,)+);
+        by_name!(FlowLaw, FlowParams { own: Option<Own> = None }, "flow", $($module::$law,)+);
 
         /// A flow under any of the registered laws, dispatched by `match`.
         #[derive(Clone, Debug)]
         pub enum Flow {
             $(#[doc = concat!("See [`", stringify!($module), "`](super::", stringify!($module), ").")]
             $law(super::$module::$law),)+
-            /// One of them that writes a log.
-            Logged(Box<Logged<Flow>>),
+            /// One of them that writes a log, or a law of a program.
+            Beside(Box<Beside>),
         }
 
         impl Flow {
@@ -38,7 +39,7 @@ macro_rules! registry {
             pub fn step_here(&mut self, now: Time, seen: FlowSeen<'_>, acts: &mut Acts<FlowAct>) {
                 match self {
                     $(Self::$law(law) => law.step(now, seen, acts),)+
-                    Self::Logged(of) => of.step(now, seen, acts),
+                    Self::Beside(of) => of.step(now, seen, acts),
                 }
             }
 
@@ -46,7 +47,7 @@ macro_rules! registry {
             pub fn needs(&self) -> Needs {
                 match self {
                     $(Self::$law(law) => law.needs(),)+
-                    Self::Logged(of) => of.law().needs(),
+                    Self::Beside(of) => of.needs(),
                 }
             }
 
@@ -54,7 +55,7 @@ macro_rules! registry {
             pub fn name(&self) -> &'static str {
                 match self {
                     $(Self::$law(_) => <super::$module::$law as FlowLaw>::NAME,)+
-                    Self::Logged(of) => of.law().name(),
+                    Self::Beside(of) => of.law().name(),
                 }
             }
 
@@ -62,7 +63,7 @@ macro_rules! registry {
             pub fn floor_milli_mss(&self) -> u32 {
                 match self {
                     $(Self::$law(_) => <super::$module::$law as FlowLaw>::FLOOR_MILLI_MSS,)+
-                    Self::Logged(of) => of.law().floor_milli_mss(),
+                    Self::Beside(of) => of.law().floor_milli_mss(),
                 }
             }
         }
@@ -70,10 +71,16 @@ macro_rules! registry {
         impl FlowParams {
             /// State of a new flow. Its first window or rate is added to `acts`.
             pub fn start(&self, at: Start, acts: &mut Acts<FlowAct>) -> Flow {
-                match &self.log {
-                    None => self.start_alone(Time::ZERO, at, acts),
-                    Some(log) => {
-                        Flow::Logged(Box::new(Logged::start(self, log, Time::ZERO, at, acts)))
+                match (&self.own, &self.log) {
+                    (None, None) => self.start_alone(Time::ZERO, at, acts),
+                    (None, Some(log)) => {
+                        let logged = Logged::start(self, log, Time::ZERO, at, acts);
+                        Flow::Beside(Box::new(Beside::Logged(logged)))
+                    }
+                    (Some(own), _) => {
+                        let mut first = Acts::default();
+                        let like = self.start_alone(Time::ZERO, at, &mut first);
+                        own.start(like, &first, at, acts)
                     }
                 }
             }
@@ -89,6 +96,12 @@ macro_rules! registry {
 }
 
 impl FlowParams {
+    /// The law of a program in place of this one, whose needs it has. It writes no log.
+    #[must_use]
+    pub fn with_own(self, own: Own) -> Self {
+        Self { own: Some(own), ..self }
+    }
+
     /// What flows of this law need from the receiver and the path.
     pub fn needs(&self) -> Needs {
         // Needs depend on parameters alone, so any flow shows them.
@@ -99,7 +112,7 @@ impl FlowParams {
             base_rtt: None,
             seed: 0,
         };
-        self.start(at, &mut Acts::default()).needs()
+        self.start_alone(Time::ZERO, at, &mut Acts::default()).needs()
     }
 }
 

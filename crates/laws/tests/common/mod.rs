@@ -59,7 +59,7 @@ pub fn registered(role: &str, registry: &str) -> usize {
     for entry in std::fs::read_dir(folder).expect("the folder of the role") {
         let name = entry.expect("readable").file_name().into_string().expect("ASCII");
         let law = name.trim_end_matches(".rs");
-        if ["mod", "registry"].contains(&law) || !name.ends_with(".rs") {
+        if ["mod", "own", "registry"].contains(&law) || !name.ends_with(".rs") {
             continue;
         }
         files += 1;

@@ -44,11 +44,14 @@ class Scenario:
         tick: Callable[[str], None] | None,
         started: str,
         command: str,
+        laws: list[tuple[str, str, Callable[[], FlowLaw]]],
     ) -> Results: ...
 
 class Results:
     @staticmethod
     def open(path: str) -> Results: ...
+    @staticmethod
+    def open_all(paths: list[str]) -> Results: ...
     @property
     def warnings(self) -> list[str]: ...
     @property
@@ -79,3 +82,94 @@ class Results:
     def save(self, path: str, force: bool, started: str, command: str) -> None: ...
 
 def presets() -> list[tuple[str, str, str]]: ...
+
+Sides = list[tuple[str, list[str]]]
+
+class Comparison:
+    @staticmethod
+    def of_dirs(
+        places: list[tuple[str, Sides]], key: str | None, left_out: list[str], force: bool, command: str
+    ) -> Comparison: ...
+    @staticmethod
+    def of_results(results: list[Results], names: list[str] | None, force: bool, command: str) -> Comparison: ...
+    @property
+    def page(self) -> str: ...
+    @property
+    def cautions(self) -> list[str]: ...
+    def text(self, width: int) -> str: ...
+    def json(self) -> str: ...
+
+class Sweep:
+    def __init__(
+        self,
+        place: str,
+        source: str,
+        sets: list[tuple[str, str]],
+        grid: list[tuple[str, list[str]]] | None,
+        seeds: list[int] | None,
+        dir: str,
+    ) -> None: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def keys(self) -> list[str]: ...
+    @property
+    def points(self) -> int: ...
+    def runs(self) -> list[tuple[str, str, str, bool]]: ...
+    def begin(self) -> None: ...
+    def add(self, run: str) -> None: ...
+    def finish(self) -> tuple[str, list[str]]: ...
+
+class Simulation:
+    def __init__(self, scenario: Scenario, seed: int, threads: int) -> None: ...
+    @property
+    def seed(self) -> int: ...
+    def step(self, now_ps: int, span: str | None) -> tuple[int, bool]: ...
+    def observe(self, what: str) -> str: ...
+    def act(self, what: str, rate: str | None, window: str | None) -> None: ...
+    def finish(self) -> Results: ...
+
+class FlowStart:
+    mss: int
+    initial_window: int
+    line_rate: int
+    base_rtt_ps: int | None
+    seed: int
+
+class Event:
+    kind: str
+    now_ps: int
+    una: int
+    nxt: int
+    sent: int
+    delivered: int
+    delivered_ce: int
+    inflight: int
+    srtt_ps: int | None
+    min_rtt_ps: int | None
+    state: str
+    cwnd_limited: bool
+    only_full_grows: bool
+    entered: str
+    acked: int
+    ece: bool
+    rtt_ps: int | None
+    inflight_at_send: int
+    delivered_at_send: int
+    cwnd_at_send: int
+    interval_ps: int
+    app_limited: bool
+    delay_ps: tuple[int, int, int, int] | None
+    hops: list[tuple[int, int, int, int, int]]
+    idle_ps: int
+    rto_ps: int
+
+class FlowLaw:
+    def __init__(self, *args: object, **named: object) -> None: ...
+    def set_window(self, bytes: float) -> None: ...
+    def set_ssthresh(self, bytes: float) -> None: ...
+    def set_rate(self, bits_per_s: float) -> None: ...
+    def set_gap(self, ps: float) -> None: ...
+    def wake_at(self, ps: float) -> None: ...
+
+def simulate_run(resolved: str, out: str, threads: int, started: str) -> list[str]: ...

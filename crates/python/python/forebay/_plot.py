@@ -5,7 +5,8 @@ Quantiles are nearest rank within each seed; a line is the mean over seeds, a ba
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import contextlib
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from ._results import Results, Table
+    from ._sweep import Sweep
 
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c564b"]
 """Okabe and Ito's, which colour-blind readers tell apart."""
@@ -42,7 +44,7 @@ STYLE: dict[str, Any] = {
     "pdf.fonttype": 42,
     "ps.fonttype": 42,
 }
-"""The style: ``matplotlib.rc_context(fb.plot_style)`` has it for pictures of your own."""
+"""The style of all pictures; ``forebay._plot.style()`` has it for pictures of your own."""
 
 BINS = 16
 
@@ -118,18 +120,12 @@ class Plots:
         ax = _axes(ax)
         lines = []
         for run, name in zip(self._runs, self._names, strict=True):
-            lines += [
-                (_joined(name if len(self._runs) > 1 else "", of), *xy) for of, *xy in _series(run.series, quantity)
-            ]
+            lines += [(_joined(name if len(self._runs) > 1 else "", of), *xy) for of, *xy in _series(run.series, quantity)]
         if not lines:
             there = sorted({str(one) for run in self._runs for one in set(run.series["quantity"])})
             raise ValueError(
                 f"{quantity!r} was not sampled; "
-                + (
-                    f"there are {', '.join(there)}"
-                    if there
-                    else 'set output.queues or output.flows, { every = "10us" }'
-                )
+                + (f"there are {', '.join(there)}" if there else 'set output.queues or output.flows, { every = "10us" }')
             )
         unit = lines[0][3]
         lines.sort(key=lambda line: -line[2].max())
@@ -151,8 +147,6 @@ class Plots:
 
         Needs ``[host.memory]`` and ``output.memory``. Gives its Axes, one above the other.
         """
-        import matplotlib
-
         run = self._runs[0]
         table = run.memory_series
         if not table.rows:
@@ -163,7 +157,7 @@ class Plots:
         lists = column["antagonists_gigabytes_per_s"]
         column["antagonists_gigabytes_per_s"] = np.array([one.sum() for one in lists])
         column["nic_buffered_bytes"] = column["nic_buffered_bytes"] / 1e3
-        with matplotlib.rc_context(STYLE):
+        with style():
             import matplotlib.pyplot as plt
 
             if axes is None:
@@ -195,12 +189,50 @@ MEMORY: list[tuple[str, dict[str, str]]] = [
 ]
 
 
-def _axes(ax: Any) -> Any:
+def sweep(t: Sweep, metric: str, x: str | None, ax: Any) -> Any:
+    """A metric of a sweep over a key with numbers."""
+    numbers = [key for key in t.keys if t[key].dtype.kind in "if"]
+    if x is None and not numbers:
+        raise ValueError(
+            f"no key of this sweep has numbers ({', '.join(t.keys)}); fb.compare(t) shows them beside each other"
+        )
+    key = numbers[0] if x is None else t.key(x)
+    others = [other for other in t.keys if other != key]
+    names = [", ".join(str(t[other][i]) for other in others) for i in range(len(t))]
+    if metric not in t.columns:
+        raise ValueError(f"{metric!r} is no column; there are {', '.join(t.columns)}")
+    ax = _axes(ax)
+    values, interval = t[metric], t.interval(metric)
+    for i, name in enumerate(dict.fromkeys(names)):
+        rows = [row for row in range(len(t)) if names[row] == name and np.isfinite(values[row])]
+        rows.sort(key=lambda row: t[key][row])
+        at, mean = t[key][rows], values[rows]
+        error = np.nan_to_num(np.abs(interval[rows].T - mean))
+        colour, marker = COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]
+        ax.errorbar(at, mean, error, color=colour, marker=marker, capsize=2.5, elinewidth=0.9, label=name or None)
+    ax.set(xlabel=key, ylabel=metric, ylim=(0, None))
+    _title(ax, f"{t.name}: 95 % intervals over seeds" if np.isfinite(interval).any() else t.name)
+    _legend(ax)
+    return ax
+
+
+@contextlib.contextmanager
+def style() -> Iterator[None]:
+    """The style while it lasts. Nothing else is put back: a notebook sets up its backend with the first picture."""
     import matplotlib
 
+    before = {key: matplotlib.rcParams[key] for key in STYLE}
+    matplotlib.rcParams.update(STYLE)
+    try:
+        yield
+    finally:
+        matplotlib.rcParams.update(before)
+
+
+def _axes(ax: Any) -> Any:
     if ax is not None:
         return ax
-    with matplotlib.rc_context(STYLE):
+    with style():
         import matplotlib.pyplot as plt
 
         return plt.subplots(layout="constrained")[1]

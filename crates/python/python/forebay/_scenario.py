@@ -19,6 +19,8 @@ from ._results import Results
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ._simulation import Simulation
+
 SHORT = {"law": "transport.law", "load": "traffic[0].load"}
 """What a bare word stands for, before keys that end in it are looked for."""
 
@@ -37,9 +39,7 @@ def toml(value: Any) -> str:
         return "{ " + ", ".join(f"{json.dumps(k)} = {toml(v)}" for k, v in value.items()) + " }"
     if isinstance(value, Iterable):
         return "[" + ", ".join(toml(one) for one in value) + "]"
-    raise TypeError(
-        f"a {type(value).__name__} is no value of a scenario; write a text, a number, a bool, a list or a dict"
-    )
+    raise TypeError(f"a {type(value).__name__} is no value of a scenario; write a text, a number, a bool, a list or a dict")
 
 
 def seed_list(seeds: int | Iterable[int] | None) -> list[int] | None:
@@ -131,6 +131,7 @@ class Scenario:
         jobs: int | None = None,
         out: str | Path | None = None,
         force: bool = False,
+        laws: Mapping[str, Callable[[], _core.FlowLaw]] | None = None,
         progress: bool | Callable[[dict[str, Any]], None] | None = None,
     ) -> Results:
         """Simulates, and gives the results.
@@ -139,6 +140,7 @@ class Scenario:
         threads: of each simulation; jobs: simulations at a time, as many as there are cores for if nobody says.
         The same bytes come out whatever they are.
         out: a directory to write as ``forebay run`` would; ``force`` replaces the run that is there.
+        laws: laws in Python in place of registered ones, ``{"reno": MyLaw}``; see FlowLaw.
         progress: True, False, or a function that gets a dict a few times a second; by default a bar in a terminal or
         a notebook.
 
@@ -155,10 +157,17 @@ class Scenario:
                 bar.tick,
                 now_utc(),
                 " ".join(sys.argv),
+                [(_name(make), like, make) for like, make in (laws or {}).items()],
             )
         results = Results(core)
         results.tell()
         return results
+
+    def simulation(self, seed: int | None = None, threads: int = 1) -> Simulation:
+        """One seed, to be advanced step by step, looked at and changed; the first seed if nobody says."""
+        from ._simulation import Simulation
+
+        return Simulation(self, self.seeds[0] if seed is None else seed, threads)
 
     def estimate(self) -> dict[str, float]:
         """A forecast of one seed: ``cpu_s`` of one core, ``memory_bytes``, ``flows``."""
@@ -181,6 +190,11 @@ class Scenario:
     def __repr__(self) -> str:
         seeds = ", ".join(map(str, self.seeds))
         return f"<Scenario {self.name}: seeds {seeds}>"
+
+
+def _name(make: Any) -> str:
+    """What a law is called: its class, or that of what makes it."""
+    return str(getattr(make, "__name__", None) or _name(getattr(make, "func", type(make))))
 
 
 def _again(place: str, text: str, sets: list[tuple[str, str]]) -> Scenario:

@@ -11,6 +11,7 @@ use forebay_record::{CENSORED, FlowCounts, RunRecord, Summary, report};
 use forebay_units::human;
 use serde_json::{Map, json};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// The metrics of a row, by their names in `forebay list metrics`.
 pub const METRICS: [&str; 26] = [
@@ -121,22 +122,23 @@ struct Manifest {
 }
 
 /// The tables of a sweep, which grow as its runs end.
-pub struct Tables<'a> {
-    plan: &'a Plan,
-    done: BTreeSet<&'a str>,
+pub struct Tables {
+    plan: Arc<Plan>,
+    done: BTreeSet<String>,
     rows: Vec<Row>,
 }
 
-impl<'a> Tables<'a> {
+impl Tables {
     /// Tables with the runs that are done already, and the pages of their points.
     ///
     /// # Errors
     /// What the store says.
-    pub fn begin<S: Store>(store: &S, plan: &'a Plan) -> Result<Self, S::Error> {
+    pub fn begin<S: Store>(store: &S, plan: Arc<Plan>) -> Result<Self, S::Error> {
         let done = plan.runs.iter().filter(|run| is_done(store, run));
-        let done: BTreeSet<&str> = done.map(|run| run.hash.as_str()).collect();
-        let rows = plan.points.iter().map(|point| row(store, plan, point, &done));
-        let tables = Self { rows: rows.collect::<Result<_, _>>()?, plan, done };
+        let done: BTreeSet<String> = done.map(|run| run.hash.clone()).collect();
+        let rows = plan.points.iter().map(|point| row(store, &plan, point, &done));
+        let rows = rows.collect::<Result<_, _>>()?;
+        let tables = Self { rows, plan, done };
         tables.write(store)?;
         Ok(tables)
     }
@@ -146,13 +148,13 @@ impl<'a> Tables<'a> {
     ///
     /// # Errors
     /// What the store says.
-    pub fn add<S: Store>(&mut self, store: &S, run: &'a str) -> Result<(), S::Error> {
-        self.done.insert(run);
+    pub fn add<S: Store>(&mut self, store: &S, run: &str) -> Result<(), S::Error> {
+        self.done.insert(run.into());
         let mut new = false;
         for (row, point) in self.rows.iter_mut().zip(&self.plan.points) {
             let of = point.runs.iter().any(|one| one == run);
             if of && point.runs.iter().all(|one| self.done.contains(one.as_str())) {
-                *row = self::row(store, self.plan, point, &self.done)?;
+                *row = self::row(store, &self.plan, point, &self.done)?;
                 new = true;
             }
         }
@@ -167,7 +169,7 @@ impl<'a> Tables<'a> {
         for (row, point) in self.rows.iter_mut().zip(&self.plan.points) {
             let done = point.runs.iter().filter(|one| self.done.contains(one.as_str())).count();
             if done != row.seeds.len() {
-                *row = self::row(store, self.plan, point, &self.done)?;
+                *row = self::row(store, &self.plan, point, &self.done)?;
             }
         }
         self.write(store)?;
@@ -175,8 +177,8 @@ impl<'a> Tables<'a> {
     }
 
     fn write<S: Store>(&self, store: &S) -> Result<(), S::Error> {
-        store.put("sweep.csv", &csv(self.plan, &self.rows))?;
-        store.put("sweep.json", &json_text(self.plan, &self.rows))?;
+        store.put("sweep.csv", &csv(&self.plan, &self.rows))?;
+        store.put("sweep.json", &json_text(&self.plan, &self.rows))?;
         store.put("index.html", &page(&self.plan.name, &self.plan.keys, &self.rows))
     }
 }
@@ -185,7 +187,7 @@ fn row<S: Store>(
     store: &S,
     plan: &Plan,
     point: &Point,
-    done: &BTreeSet<&str>,
+    done: &BTreeSet<String>,
 ) -> Result<Row, S::Error> {
     let (mut records, mut runs) = (Vec::<RunRecord>::new(), Vec::new());
     for (hash, seed) in point.runs.iter().zip(&point.scenario.seeds) {

@@ -1,0 +1,426 @@
+//! Laws of flows that Python brings along: a class written there, or another rate and window for one flow.
+//!
+//! A law in Python is called with the interpreter lock for each event that its class has a method for. What it raises ends the run and is
+//! raised there. Its flows may be on several threads, one event at a time.
+
+use forebay_laws::flow::own::{Own, OwnFlow, OwnLaw};
+use forebay_laws::flow::{
+    CaState, Flow, FlowAct, FlowEvent, FlowSeen, IntHop, SwitchMessage, Totals, Window,
+};
+use forebay_laws::{Acts, Start};
+use forebay_units::{BitsPerSec, Bytes, Span, Time};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What a class of laws inherits: window, rate and timer, which it sets.
+#[pyclass(subclass, module = "forebay._core")]
+#[derive(Default)]
+pub struct FlowLaw {
+    window: Option<Window>,
+    ssthresh: Option<Bytes>,
+    rate: Option<BitsPerSec>,
+    gap: Option<Span>,
+    wake_at: Option<Time>,
+}
+
+#[pymethods]
+impl FlowLaw {
+    #[new]
+    #[pyo3(signature = (*_args, **_named))]
+    fn new(_args: &Bound<'_, PyAny>, _named: Option<&Bound<'_, PyAny>>) -> Self {
+        Self::default()
+    }
+
+    fn set_window(&mut self, bytes: f64) -> PyResult<()> {
+        self.window = Some(if bytes == f64::INFINITY {
+            Window::UNBOUNDED
+        } else {
+            Window::from_raw(whole("window", bytes * 256.0)?)
+        });
+        Ok(())
+    }
+
+    fn set_ssthresh(&mut self, bytes: f64) -> PyResult<()> {
+        let none = bytes == f64::INFINITY;
+        self.ssthresh = Some(if none { Bytes::MAX } else { Bytes::new(whole("ssthresh", bytes)?) });
+        Ok(())
+    }
+
+    fn set_rate(&mut self, bits_per_s: f64) -> PyResult<()> {
+        self.rate = Some(rate(bits_per_s)?);
+        Ok(())
+    }
+
+    fn set_gap(&mut self, ps: f64) -> PyResult<()> {
+        self.gap = Some(Span::from_ps(whole("gap", ps)?));
+        Ok(())
+    }
+
+    fn wake_at(&mut self, ps: f64) -> PyResult<()> {
+        self.wake_at = Some(Time::from_ps(whole("wake_at", ps)?));
+        Ok(())
+    }
+}
+
+fn whole(what: &str, value: f64) -> PyResult<u64> {
+    match value {
+        v if (0.0..1.8e19).contains(&v) => Ok(v as u64),
+        v => Err(PyValueError::new_err(format!("{what}: {v} is no number from 0 up"))),
+    }
+}
+
+fn rate(bits_per_s: f64) -> PyResult<BitsPerSec> {
+    match whole("rate", bits_per_s)? {
+        0 => Err(PyValueError::new_err("rate: it is above zero, in bits per second")),
+        rate => Ok(BitsPerSec::new(rate)),
+    }
+}
+
+impl FlowLaw {
+    /// Hands over what was set since the last event.
+    fn take(&mut self, acts: &mut Acts<FlowAct>) {
+        let all = [
+            self.ssthresh.take().map(FlowAct::Ssthresh),
+            self.window.take().map(FlowAct::Window),
+            self.rate.take().map(FlowAct::Rate).or(self.gap.take().map(FlowAct::Gap)),
+            self.wake_at.take().map(FlowAct::WakeAt),
+        ];
+        all.into_iter().flatten().for_each(|act| acts.push(act));
+    }
+}
+
+/// What a flow knows when it starts.
+#[pyclass(frozen, get_all, module = "forebay._core")]
+pub struct FlowStart {
+    mss: u64,
+    initial_window: u64,
+    line_rate: u64,
+    base_rtt_ps: Option<u64>,
+    seed: u64,
+}
+
+/// One event, with the totals at its time.
+#[pyclass(frozen, module = "forebay._core")]
+pub struct Event {
+    now: Time,
+    totals: Totals,
+    of: Of,
+}
+
+#[derive(Default)]
+struct Of {
+    kind: &'static str,
+    state: CaState,
+    acked: u64,
+    ece: bool,
+    sample: forebay_laws::flow::AckSample,
+    delay: Option<forebay_laws::flow::DelaySplit>,
+    hops: Vec<IntHop>,
+    idle: Span,
+    rto: Span,
+}
+
+fn word(state: CaState) -> &'static str {
+    match state {
+        CaState::Open => "open",
+        CaState::Disorder => "disorder",
+        CaState::Cwr => "cwr",
+        CaState::Recovery => "recovery",
+        CaState::Loss => "loss",
+    }
+}
+
+macro_rules! getters {
+    ($($(#[$doc:meta])* $name:ident: $kind:ty = |$of:ident| $value:expr;)*) => {
+        #[pymethods]
+        impl Event {$(
+            $(#[$doc])*
+            #[getter]
+            fn $name(&self) -> $kind {
+                let $of = self;
+                $value
+            }
+        )*}
+    };
+}
+
+getters! {
+    kind: &'static str = |e| e.of.kind;
+    now_ps: u64 = |e| e.now.as_ps();
+    una: u64 = |e| e.totals.una;
+    nxt: u64 = |e| e.totals.nxt;
+    sent: u64 = |e| e.totals.sent;
+    delivered: u64 = |e| e.totals.delivered;
+    delivered_ce: u64 = |e| e.totals.delivered_ce;
+    inflight: u64 = |e| e.totals.inflight.get();
+    srtt_ps: Option<u64> = |e| (e.totals.srtt > Span::ZERO).then(|| e.totals.srtt.as_ps());
+    min_rtt_ps: Option<u64> = |e| (e.totals.min_rtt < Span::MAX).then(|| e.totals.min_rtt.as_ps());
+    state: &'static str = |e| word(e.totals.state);
+    cwnd_limited: bool = |e| e.totals.cwnd_limited;
+    only_full_grows: bool = |e| e.totals.only_full_grows;
+    entered: &'static str = |e| word(e.of.state);
+    acked: u64 = |e| e.of.acked;
+    ece: bool = |e| e.of.ece;
+    rtt_ps: Option<u64> = |e| e.of.sample.rtt.map(Span::as_ps);
+    inflight_at_send: u64 = |e| e.of.sample.inflight_at_send.get();
+    delivered_at_send: u64 = |e| e.of.sample.delivered_at_send;
+    cwnd_at_send: u64 = |e| e.of.sample.cwnd_at_send.get();
+    interval_ps: u64 = |e| e.of.sample.interval.as_ps();
+    app_limited: bool = |e| e.of.sample.app_limited;
+    /// Forward, backward, remote host, local host, in ps.
+    delay_ps: Option<(u64, u64, u64, u64)> = |e| e.of.delay.map(|d| {
+        (d.forward.as_ps(), d.backward.as_ps(), d.remote_host.as_ps(), d.local_host.as_ps())
+    });
+    /// Time passed in ps, bytes sent, queues before and now, rate in bit/s.
+    hops: Vec<(u64, u64, u64, u64, u64)> = |e| e.of.hops.iter().map(|h| {
+        (h.passed.as_ps(), h.sent.get(), h.queue[0].get(), h.queue[1].get(), h.rate.get())
+    }).collect();
+    idle_ps: u64 = |e| e.of.idle.as_ps();
+    rto_ps: u64 = |e| e.of.rto.as_ps();
+}
+
+/// Methods that a class may have, each a bit.
+const METHODS: [&str; 7] =
+    ["on_ack", "on_enter", "on_leave", "on_undo", "on_tx_start", "on_sent", "on_timer"];
+
+/// What the laws of a run share.
+#[derive(Default)]
+pub(crate) struct Raised {
+    failed: AtomicBool,
+    error: Mutex<Option<PyErr>>,
+}
+
+impl Raised {
+    pub fn is(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
+
+    pub fn take(&self) -> Option<PyErr> {
+        self.error.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn put(&self, error: PyErr) {
+        self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+        self.failed.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Laws by the names of those that they stand for.
+pub(crate) fn laws(
+    of: Vec<(String, String, Py<PyAny>)>,
+    raised: &Arc<Raised>,
+) -> Vec<(String, Own)> {
+    let own = |make| Own::new(Arc::new(Made { make, raised: raised.clone() }));
+    of.into_iter().map(|(_, like, make)| (like, own(make))).collect()
+}
+
+/// Makes a law for each flow.
+struct Made {
+    make: Py<PyAny>,
+    raised: Arc<Raised>,
+}
+
+impl fmt::Debug for Made {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a law in Python")
+    }
+}
+
+impl OwnLaw for Made {
+    fn start(
+        &self,
+        _like: &Flow,
+        _first: &Acts<FlowAct>,
+        at: Start,
+        acts: &mut Acts<FlowAct>,
+    ) -> Box<dyn OwnFlow> {
+        let made = Python::attach(|py| {
+            let law = self.make.bind(py).call0()?;
+            let law = law.cast_into::<FlowLaw>().map_err(|_| {
+                PyTypeError::new_err("a law is a class that inherits from forebay.FlowLaw")
+            })?;
+            let flow = FlowStart {
+                mss: at.mss.get(),
+                initial_window: at.initial_window.get(),
+                line_rate: at.line_rate.get(),
+                base_rtt_ps: at.base_rtt.map(Span::as_ps),
+                seed: at.seed,
+            };
+            law.borrow_mut().set_window(at.initial_window.get() as f64)?;
+            law.call_method1("start", (Bound::new(py, flow)?,))?;
+            let methods: u8 = law.getattr("_methods")?.extract()?;
+            law.borrow_mut().take(acts);
+            Ok((law.unbind(), methods))
+        });
+        let (law, methods) = match made {
+            Ok((law, methods)) => (Some(law), methods),
+            Err(error) => {
+                self.raised.put(error);
+                acts.push(FlowAct::window(at.initial_window));
+                (None, 0)
+            }
+        };
+        Box::new(InPython { law: law.map(Arc::new), methods, raised: self.raised.clone() })
+    }
+}
+
+/// A flow whose law is an object in Python.
+#[derive(Clone)]
+struct InPython {
+    law: Option<Arc<Py<FlowLaw>>>,
+    methods: u8,
+    raised: Arc<Raised>,
+}
+
+impl fmt::Debug for InPython {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a flow of a law in Python")
+    }
+}
+
+impl OwnFlow for InPython {
+    fn step(&mut self, now: Time, seen: FlowSeen<'_>, acts: &mut Acts<FlowAct>) {
+        let Some((method, of)) = taken(seen.event) else { return };
+        let Some(law) = self.law.as_ref().filter(|_| self.methods >> method & 1 == 1) else {
+            return;
+        };
+        if self.raised.is() {
+            return;
+        }
+        let done = Python::attach(|py| {
+            let law = law.bind(py);
+            let event = Bound::new(py, Event { now, totals: *seen.totals, of })?;
+            law.call_method1(METHODS[method], (event,))?;
+            law.borrow_mut().take(acts);
+            Ok(())
+        });
+        if let Err(error) = done {
+            self.raised.put(error);
+        }
+    }
+
+    fn copy(&self) -> Box<dyn OwnFlow> {
+        Box::new(self.clone())
+    }
+}
+
+/// Index of the method that takes an event, and what the event says.
+fn taken(event: FlowEvent<'_>) -> Option<(usize, Of)> {
+    let of = |kind| Of { kind, ..Of::default() };
+    Some(match event {
+        FlowEvent::Ack { acked, ece, sample, delay, hops } => {
+            let (delay, hops) = (delay.copied(), hops.to_vec());
+            (0, Of { acked: acked.get(), ece, sample: *sample, delay, hops, ..of("ack") })
+        }
+        FlowEvent::Enter(state) => (1, Of { state, ..of("enter") }),
+        FlowEvent::Cnp => (1, Of { state: CaState::Cwr, ..of("cnp") }),
+        FlowEvent::Nack => (1, Of { state: CaState::Recovery, ..of("nack") }),
+        FlowEvent::Leave(state) => (2, Of { state, ..of("leave") }),
+        FlowEvent::Undo => (3, of("undo")),
+        FlowEvent::TxStart { idle, rto } => (4, Of { idle, rto, ..of("tx_start") }),
+        FlowEvent::Sent { bytes } => (5, Of { acked: bytes.get(), ..of("sent") }),
+        FlowEvent::Wake => (6, of("wake")),
+        FlowEvent::Switch(
+            SwitchMessage::Rate(_) | SwitchMessage::Pause | SwitchMessage::Resume(_),
+        ) => {
+            return None;
+        }
+    })
+}
+
+/// Rate and window that somebody gave a flow, in place of its law's.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Given {
+    pub rate: Option<BitsPerSec>,
+    pub window: Option<Window>,
+}
+
+/// What was given to flows, by the seeds of their laws.
+pub(crate) type Steering = Arc<Mutex<BTreeMap<u64, Given>>>;
+
+/// Registered laws whose flows may be given something. Without, each is as if alone.
+#[derive(Debug)]
+pub(crate) struct Steered(pub Steering);
+
+impl OwnLaw for Steered {
+    fn start(
+        &self,
+        like: &Flow,
+        first: &Acts<FlowAct>,
+        at: Start,
+        acts: &mut Acts<FlowAct>,
+    ) -> Box<dyn OwnFlow> {
+        first.iter().for_each(|act| acts.push(act));
+        let mut flow = SteeredFlow {
+            law: like.clone(),
+            seed: at.seed,
+            steering: self.0.clone(),
+            given: Given::default(),
+            window: None,
+            pace: FlowAct::Rate(at.line_rate),
+        };
+        first.iter().for_each(|act| flow.note(act));
+        Box::new(flow)
+    }
+}
+
+#[derive(Clone, Debug)]
+struct SteeredFlow {
+    law: Flow,
+    seed: u64,
+    steering: Steering,
+    given: Given,           // at the last event
+    window: Option<Window>, // the law's, as it set it last
+    pace: FlowAct,          // likewise; without any that of the link
+}
+
+impl SteeredFlow {
+    /// Remembers what the law would have.
+    fn note(&mut self, act: FlowAct) {
+        match act {
+            FlowAct::Window(window) => self.window = Some(window),
+            FlowAct::Rate(_) | FlowAct::Gap(_) | FlowAct::Hold => self.pace = act,
+            FlowAct::Ssthresh(_) | FlowAct::WakeAt(_) => {}
+        }
+    }
+}
+
+impl OwnFlow for SteeredFlow {
+    fn step(&mut self, now: Time, seen: FlowSeen<'_>, acts: &mut Acts<FlowAct>) {
+        let steering = self.steering.lock().unwrap_or_else(PoisonError::into_inner);
+        let given = steering.get(&self.seed).copied().unwrap_or_default();
+        drop(steering);
+        let mut own = Acts::default();
+        self.law.step(now, seen, &mut own);
+        let was = std::mem::replace(&mut self.given, given);
+        let idle = |of: Given| of.rate.is_none() && of.window.is_none();
+        for act in own.iter() {
+            self.note(act);
+            let left = match act {
+                FlowAct::Window(_) => given.window.is_some() || was.window.is_some(),
+                FlowAct::Rate(_) | FlowAct::Gap(_) | FlowAct::Hold => {
+                    given.rate.is_some() || was.rate.is_some()
+                }
+                FlowAct::Ssthresh(_) | FlowAct::WakeAt(_) => false,
+            };
+            if !left {
+                acts.push(act);
+            }
+        }
+        if idle(given) && idle(was) {
+            return;
+        }
+        // What was given, or what the law would have where that has been taken back.
+        let window = given.window.or(self.window.filter(|_| was.window.is_some()));
+        let pace = given.rate.map(FlowAct::Rate).or((was.rate.is_some()).then_some(self.pace));
+        window.map(FlowAct::Window).into_iter().chain(pace).for_each(|act| acts.push(act));
+    }
+
+    fn copy(&self) -> Box<dyn OwnFlow> {
+        Box::new(self.clone())
+    }
+}

@@ -1,0 +1,37 @@
+"""The notebooks run from their first cell to their last, and have the outputs that they had."""
+
+import contextlib
+import io
+import json
+
+import pytest
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+
+from .conftest import ROOT  # noqa: E402 - after the choice of what draws
+
+NOTEBOOKS = sorted((ROOT / "crates/python/notebooks").glob("*.ipynb"))
+
+
+def test_there_are_five():
+    assert len(NOTEBOOKS) == 5
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs(path, monkeypatch, tmp_path):
+    folder = tmp_path / "crates/python/notebooks"
+    folder.mkdir(parents=True)
+    (tmp_path / "scenarios").symlink_to(ROOT / "scenarios")
+    monkeypatch.chdir(folder)
+    names = {"__name__": "__main__"}
+    for cell in json.loads(path.read_text())["cells"]:
+        if cell["cell_type"] != "code":
+            continue
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            exec(compile("".join(cell["source"]), f"{path.stem}:{cell['id']}", "exec"), names)
+        printed = ["".join(out["text"]) for out in cell["outputs"] if out.get("name") == "stdout"]
+        if printed and "compare.html" not in printed[0]:
+            assert said.getvalue() == "".join(printed), cell["id"]
+    matplotlib.pyplot.close("all")
