@@ -89,6 +89,7 @@ fn trimming(classes: u8, rng: &mut Stream) -> [ClassPolicy; CLASSES] {
                 to: 64 + rng.below(300) as u16,
                 class: class + 1 + rng.below(above.into()) as u8,
                 coin: of(rng, &[0.0, 0.5, 0.5, 1.0]),
+                tells: rng.below(2) == 1,
             }),
         };
     }

@@ -11,7 +11,7 @@ use forebay_wire::{Ecn, Flags, FlowId, Kind, Packet};
 fn policies(low: Length, coin: f64, high: u64) -> [ClassPolicy; CLASSES] {
     let mut policies = [ClassPolicy::default(); CLASSES];
     policies[0].limit = Some(low);
-    policies[0].over = Over::Trim(Trim { to: 60, class: 1, coin });
+    policies[0].over = Over::Trim(Trim { to: 60, class: 1, coin, tells: true });
     policies[1].limit = Some(Length::Bytes(high));
     policies[1].over = Over::Return;
     policies

@@ -2177,6 +2177,14 @@ fn receiver_driven_transports() {
             "does not fit; homa.oldest_share takes a share from 0.0 to 0.5",
         ),
         (
+            format!("law = \"ndp\"\n{spray}\nparams = {{ path_penalty = true }}"),
+            "transport.params: path_penalty is about paths that senders number; write transport.routing = \"source\", or leave it out",
+        ),
+        (
+            "law = \"expresspass\"\nrouting = \"spray\"".into(),
+            "needs credits and data on the same links",
+        ),
+        (
             format!("law = \"homa\"\n{spray}\nlevels = 1\n[output.law_log]\nflows = [0]"),
             "logs laws of flows, and here each receiving host has one; write output.law_log.hosts",
         ),

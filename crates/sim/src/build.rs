@@ -481,13 +481,15 @@ impl<'a> Maker<'a> {
         if paused.is_none() && !own {
             return Vec::new();
         }
+        let core_trims = self.common.profiles.iter().any(|of| of.transport.wants_core_trims());
         let policies = |direction: &forebay_net::Direction| {
             let cable = self.plan.cables[direction.cable as usize];
             let watchdogs = paused.map(|pausing| pausing.watchdogs(node.0 as usize, cable));
             let watchdogs = watchdogs.unwrap_or_default();
+            let tells = core_trims && direction.peer.0 >= self.fabric.hosts();
             core::array::from_fn(|class| ClassPolicy {
                 limit: limits[class].map(length),
-                over: over_limit(switch, class),
+                over: over_limit(switch, class, tells),
                 marking: rules[class].map(|rule| marking(&rule, cable.link.rate)),
                 weight: weights[class],
                 turn: turns[class],
@@ -632,13 +634,13 @@ fn length(of: QueueLength) -> Length {
     }
 }
 
-/// What becomes of packets beyond the limit of a class.
-fn over_limit(switch: &model::Switch, class: usize) -> Over {
+/// What becomes of packets beyond the limit of a class; `tells`: headers say that they were cut off on the way to a switch.
+fn over_limit(switch: &model::Switch, class: usize, tells: bool) -> Over {
     let trims = switch.class_trims();
     let headers = || trims.iter().flatten().any(|trim| usize::from(trim.class) == class);
     match trims[class] {
         Some(model::Trim { trim_to, class, coin }) => {
-            Over::Trim(forebay_net::Trim { to: trim_to.get() as u16, class, coin })
+            Over::Trim(forebay_net::Trim { to: trim_to.get() as u16, class, coin, tells })
         }
         None if switch.return_to_sender && headers() => Over::Return,
         None => Over::Drop,

@@ -148,6 +148,7 @@ mod tests {
             resend_after: Span::from_ms(2),
             tries: 0,
             protect: false,
+            scores_paths: false,
         };
         levels(&mut cfg, keys, sizes.to_vec());
         (cfg.priorities, cfg.cutoffs.unwrap().iter().map(|size| size.get()).collect())

@@ -196,6 +196,7 @@ fn receiver_driven(
 ) -> Result<GrantedConfig, SimError> {
     let law = law(&transport.law, &transport.params, GrantParams::new, GrantParams::set)?;
     Ok(GrantedConfig {
+        scores_paths: law.scores_paths(),
         law,
         mss: transport.mss,
         header: transport.header,

@@ -68,6 +68,11 @@ pub trait Transport: Clone + Debug + PartialEq {
         false
     }
 
+    /// Whether its receivers want headers to say that a payload was cut off on the way to a switch ([`forebay_wire::Flags::CORE`]).
+    fn wants_core_trims(&self) -> bool {
+        false
+    }
+
     /// Sender half of a flow that may send at once. `law` is that of its sender, where the transport has such a law; `at` is what it starts
     /// from, with a seed of this flow.
     fn sender(

@@ -408,6 +408,11 @@ impl Config {
         each!(Config, self, |of| of.takes_headers())
     }
 
+    /// Whether its receivers want headers to say that a payload was cut off on the way to a switch.
+    pub fn wants_core_trims(&self) -> bool {
+        each!(Config, self, |of| of.wants_core_trims())
+    }
+
     /// Whose frames packets are shown as in captures.
     pub fn frames(&self) -> Frames {
         each!(Config, self, |of| of.frames())

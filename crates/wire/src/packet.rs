@@ -145,6 +145,8 @@ impl Flags {
     pub const MESSAGE: Flags = Flags(1 << 12);
     /// [`Kind::Nack`]: no receive buffer is posted (Receiver Not Ready); `seq` is where the data begins that was refused.
     pub const NOT_READY: Flags = Flags(1 << 13);
+    /// [`Kind::Trimmed`], where transports want to know: the payload was cut off at a port to a switch, not to the receiver.
+    pub const CORE: Flags = Flags(1 << 14);
     /// Flags that only the last segment of a super-packet, or of a merged unit, may have.
     pub const LAST: Flags = Flags(Self::FIN.0 | Self::PSH.0);
 

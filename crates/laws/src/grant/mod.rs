@@ -232,6 +232,16 @@ pub trait GrantLaw: Sized + Clone {
         false
     }
 
+    /// Whether credit of a payload that was cut off on the way to a switch, and not to the receiver itself, is kept back for a time.
+    fn backs_off(_params: &Self::Params) -> bool {
+        false
+    }
+
+    /// Whether senders leave out, for a time, paths whose packets are cut off more often than those of others.
+    fn scores_paths(_params: &Self::Params) -> bool {
+        false
+    }
+
     /// State of a receiving host without messages, at time `now`.
     fn start(params: &Self::Params, now: Time, at: GrantStart, acts: &mut Acts<GrantAct>) -> Self;
 

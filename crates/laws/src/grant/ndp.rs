@@ -24,6 +24,10 @@ params! {
         known_size: bool = true => "this model; SIGCOMM 2017, section 3.2: false",
         /// Part of the receiver's link that pulled data fills; below 1 queues drain, above 1 they stay full and the switch trims what is too much.
         pace: Pace = Pace::new(0.99) => "Broadcom/csg-htsim; the simulator of SIGCOMM 2017: payload's time on the link, 1.0071 for 9,000 B in 9,064",
+        /// Whether a payload that was cut off on the way to a switch makes a message's window a packet smaller, down to two packets. A packet comes back in each round trip.
+        core_backoff: bool = false => "Broadcom/csg-htsim, oversubscribed_cc: false",
+        /// Whether a sender leaves out paths whose packets are cut off more often than those of others. It needs routing = "source" and messages of some hundred packets a path.
+        path_penalty: bool = false => "Broadcom/csg-htsim: false, but for its strategy PULL_BASED; NDP itself: true",
     }
 }
 
@@ -58,6 +62,14 @@ impl GrantLaw for Ndp {
 
     fn knows_size(params: &NdpParams) -> bool {
         params.known_size
+    }
+
+    fn backs_off(params: &NdpParams) -> bool {
+        params.core_backoff
+    }
+
+    fn scores_paths(params: &NdpParams) -> bool {
+        params.path_penalty
     }
 
     fn start(params: &NdpParams, now: Time, at: GrantStart, _acts: &mut Acts<GrantAct>) -> Self {

@@ -73,6 +73,22 @@ impl GrantParams {
             Params::Ndp(params) => super::ndp::Ndp::boosts_tail(params),
         }
     }
+
+    /// Whether credit of what was cut off on the way to a switch is kept back for a time.
+    pub fn backs_off(&self) -> bool {
+        match &self.of {
+            Params::Homa(params) => super::homa::Homa::backs_off(params),
+            Params::Ndp(params) => super::ndp::Ndp::backs_off(params),
+        }
+    }
+
+    /// Whether senders leave out paths whose packets are cut off more often than those of others.
+    pub fn scores_paths(&self) -> bool {
+        match &self.of {
+            Params::Homa(params) => super::homa::Homa::scores_paths(params),
+            Params::Ndp(params) => super::ndp::Ndp::scores_paths(params),
+        }
+    }
 }
 
 registry! {

@@ -10,7 +10,7 @@ use super::marking::draw;
 use super::{Port, Verdict};
 use forebay_engine::Out;
 use forebay_units::Time;
-use forebay_wire::{Kind, Packet};
+use forebay_wire::{Flags, Kind, Packet};
 
 /// What becomes of a packet beyond the limit of its class.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -33,6 +33,8 @@ pub struct Trim {
     pub class: u8,
     /// Probability that the packet which finds the queue full is trimmed, rather than the newest in the queue.
     pub coin: f64,
+    /// Whether headers say that they were cut off here ([`forebay_wire::Flags::CORE`]): at a port to a switch, where a transport wants to know.
+    pub tells: bool,
 }
 
 impl Port {
@@ -79,6 +81,7 @@ impl Port {
         self.cold.counters.trimmed_bytes += u64::from(packet.size - trim.to);
         out.slab().release(packet.int_slot());
         packet.trim(trim.to, trim.class);
+        packet.flags = packet.flags.with_if(trim.tells, Flags::CORE);
         self.admit_to_class(now, true, ingress_port, packet, out)
     }
 

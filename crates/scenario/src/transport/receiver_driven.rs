@@ -222,6 +222,12 @@ impl Transport {
         }
     }
 
+    /// Whether a law of receiving hosts has senders score the paths that they number, with this transport's parameters.
+    fn scores_paths(&self, mut law: GrantParams) -> bool {
+        self.params.iter().for_each(|(key, text)| _ = law.set(key, text));
+        law.scores_paths()
+    }
+
     /// The law of a flow's credits; `None` where there is none.
     pub fn credit_law(&self) -> Option<CreditParams> {
         self.receiver_driven()?;
@@ -242,6 +248,13 @@ impl Transport {
             }
             return;
         };
+        let scores = GrantParams::new(&self.law).is_ok_and(|law| self.scores_paths(law));
+        if scores && routing != Routing::Source {
+            let text = format!(
+                "path_penalty is about paths that senders number; write {place}.routing = \"source\", or leave it out"
+            );
+            judge.say(&format!("{place}.params"), text);
+        }
         if needs.paths == Paths::Spray && !matches!(routing, Routing::Spray | Routing::Source) {
             let text = format!(
                 "{:?} takes all paths, packet by packet; write {place}.routing = \"spray\", or \"source\"",

@@ -1,7 +1,7 @@
 //! What the messages that end at one host have in common: the law that gives credit, and the clock of silence.
 
-use super::GrantedConfig;
 use super::message::{Message, Rank};
+use super::{GrantedConfig, PATH};
 use crate::half::{Arrived, CLASSES, CreditState, HostHalf, HostStart, PacketSink};
 use forebay_laws::Acts;
 use forebay_laws::grant::{
@@ -24,6 +24,7 @@ pub struct Grantor {
     law: Grant,
     order: Order,
     acks: bool,
+    echo: u16,     // bits of the number of a packet's path that its answer has
     reorder: Span, // from a probe until what is missing counts as lost
     messages: Vec<Message>,
     arrived: [Arrived; CLASSES],
@@ -54,6 +55,7 @@ impl Grantor {
             law,
             order,
             acks: needs.acks,
+            echo: if cfg.scores_paths { u16::MAX << PATH } else { 0 },
             reorder: at.line_rate.time_for(cfg.window) / REORDER,
             messages: Vec::new(),
             arrived: Default::default(),
@@ -125,7 +127,11 @@ impl Grantor {
                 let part = if unasked { &mut class.unscheduled } else { &mut class.scheduled };
                 *part += Bytes::new(bytes);
             }
+            false if packet.flags.has(Flags::CORE) => message.park(cfg, bytes),
             false => message.in_vain(bytes),
+        }
+        if message.has_parked() {
+            message.unpark(cfg);
         }
         let there = whole || message.has(number);
         let (delivered, left) = (message.delivered(cfg), message.left());
@@ -144,7 +150,7 @@ impl Grantor {
             sink.send(&Packet {
                 seq: message.seen.credited.get(),
                 stamp: number as u32,
-                word: u16::from(message.priority),
+                word: u16::from(message.priority) | packet.word << PATH & self.echo,
                 flags: answer.flags.with_if(left == 0, Flags::FIN),
                 ..answer
             });

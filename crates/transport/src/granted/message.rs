@@ -149,6 +149,8 @@ pub(super) struct Message {
     silences: u32,      // in a row
     written_off: u64,   // at the last of them
     probed: Option<(Time, u64)>, // when packets below this number are there or lost
+    parked: u64,        // payload that counts as on its way although it is known to be cut off
+    round: u64, // credit that was out when the last of it was parked or came back: once all that has come, a round trip is over
 }
 
 impl Message {
@@ -181,6 +183,8 @@ impl Message {
             silences: 0,
             written_off: 0,
             probed: None,
+            parked: 0,
+            round: 0,
         }
     }
 
@@ -248,6 +252,37 @@ impl Message {
         self.seen.trimmed = self.seen.trimmed.saturating_add(Bytes::new(payload));
     }
 
+    /// A payload was cut off on the way to a switch: its credit counts as out for now, so that less is on its way in all, but for two packets.
+    pub fn park(&mut self, cfg: &GrantedConfig, payload: u64) {
+        if self.parked + 2 * cfg.mss.get() >= self.seen.unscheduled.get() {
+            return self.in_vain(payload);
+        }
+        if self.parked == 0 {
+            self.round = self.seen.credited.get();
+        }
+        self.parked += payload;
+    }
+
+    /// Whether something is parked that may be due to come back.
+    #[inline]
+    pub fn has_parked(&self) -> bool {
+        self.parked > 0
+    }
+
+    /// Gives the credit of one parked packet back a round trip after the last, or all of it where nothing else is on its way.
+    #[cold]
+    pub fn unpark(&mut self, cfg: &GrantedConfig) {
+        let under_way = self.seen.under_way().get();
+        let alone = under_way <= self.parked;
+        if !alone && self.seen.credited.get() - (under_way - self.parked) < self.round {
+            return;
+        }
+        let back = if alone { self.parked } else { self.parked.min(cfg.mss.get()) };
+        self.round = self.seen.credited.get();
+        self.parked -= back;
+        self.in_vain(back);
+    }
+
     /// When silence has lasted for long: each time twice as long.
     pub fn silent_at(&self, cfg: &GrantedConfig) -> Time {
         if self.closed || self.seen.under_way() == Bytes::ZERO {
@@ -264,7 +299,7 @@ impl Message {
     /// Gives the message up: what is on its way will not be taken.
     pub fn give_up(&mut self) {
         self.in_vain(self.seen.under_way().get());
-        self.closed = true;
+        (self.closed, self.parked) = (true, 0);
         self.there = Bits::default();
     }
 
@@ -301,7 +336,7 @@ impl Message {
     pub fn write_off(&mut self, cfg: &GrantedConfig, now: Time) -> Vec<(u64, u64)> {
         self.written_off = self.seen.under_way().get();
         self.in_vain(self.written_off);
-        self.quiet_since = now;
+        (self.quiet_since, self.parked) = (now, 0);
         self.silences = self.silences.saturating_add(1);
         self.gaps(cfg.packets(self.size.min(self.seen.credited).get()), MOST_GAPS)
     }
@@ -316,5 +351,50 @@ impl Message {
             from = self.there.next_out(upto);
         }
         gaps
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::config;
+    use super::*;
+
+    fn message(cfg: &GrantedConfig, size: u64) -> Message {
+        let (size, window) = (Bytes::new(size), cfg.window);
+        let mut message = Message::new(FlowId(0), HostAddr::default(), size, window, Time::ZERO);
+        message.seen.credited = window;
+        message
+    }
+
+    /// A window of ten packets, of which four are cut off on the way up: credit comes back for none of them until the six others are there, then for a packet in each round trip.
+    #[test]
+    fn parked_credit_comes_back_a_packet_in_a_round_trip() {
+        let cfg = GrantedConfig { window: Bytes::new(10_000), ..config() };
+        let mut message = message(&cfg, 1_000_000);
+        (0..4).for_each(|_| message.park(&cfg, 1_000));
+        assert_eq!((message.parked, message.seen.under_way()), (4_000, Bytes::new(10_000)));
+        for number in 4..10 {
+            message.take(number, 1_000);
+            if number == 5 {
+                message.grant(Time::ZERO, Bytes::new(12_000), 0); // for two that came
+            }
+            message.unpark(&cfg);
+            let back = u64::from(number == 9) * 1_000;
+            assert_eq!(message.seen.trimmed, Bytes::new(back), "packet {number}");
+        }
+        assert_eq!(message.parked, 3_000);
+        // Once two more, and nothing else, are there, all of it comes back.
+        (0..2).for_each(|number| _ = message.take(number, 1_000));
+        message.unpark(&cfg);
+        assert_eq!((message.parked, message.seen.under_way()), (0, Bytes::ZERO));
+    }
+
+    /// Two packets are on their way whatever is cut off.
+    #[test]
+    fn a_window_shrinks_to_two_packets() {
+        let cfg = GrantedConfig { window: Bytes::new(5_000), ..config() };
+        let mut message = message(&cfg, 1_000_000);
+        (0..5).for_each(|_| message.park(&cfg, 1_000));
+        assert_eq!((message.parked, message.seen.trimmed), (3_000, Bytes::new(2_000)));
     }
 }

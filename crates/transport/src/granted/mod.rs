@@ -22,11 +22,15 @@
 //! unanswered packet after 10 ms, and then after twice the time. With [`GrantedConfig::tries`] each end gives a message up that so many
 //! of its own tries in a row did nothing for; neither tells the other, and a receiver takes no more of what it gave up.
 //!
+//! A payload that was cut off on the way to a switch ([`Flags::CORE`]) is *parked*: its credit counts as out, so that the message has a packet less on its
+//! way, until round trips bring it back. Where senders score paths ([`GrantedConfig::scores_paths`]), answers have the number of the path.
+//!
 //! Invariant: no scheme is named. Payload sent on credit never exceeds the credit.
 
 mod grantor;
 mod message;
 mod paths;
+mod scores;
 mod sender;
 
 pub use grantor::Grantor;
@@ -75,7 +79,12 @@ pub struct GrantedConfig {
     pub tries: u32,
     /// Whether switches drop what leaves unasked before it queues, so that a probe follows it.
     pub protect: bool,
+    /// Whether senders leave out, for a time, paths whose packets are cut off more often than those of others.
+    pub scores_paths: bool,
 }
+
+/// Place of a path's number in the `word` of an answer where senders score paths; below it is the priority. So there are 8,192 paths at most.
+const PATH: u32 = 3;
 
 /// Time without an answer after which a sender repeats a packet. Source: none, a last resort beyond what schemes have.
 const LAST_RESORT: Span = Span::from_ms(10);
@@ -158,6 +167,10 @@ impl Transport for GrantedConfig {
         true
     }
 
+    fn wants_core_trims(&self) -> bool {
+        self.law.backs_off()
+    }
+
     fn sender(
         &self,
         spec: FlowSpec,
@@ -184,5 +197,31 @@ impl Transport for GrantedConfig {
         let stamp = (data.seq / self.mss.get()) as u32;
         let answer = self.answer(Kind::Ack, data.flow, sender);
         Packet { seq: size.get(), stamp, flags: Flags::FIN, ..answer }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Packets of 1,000 B, and a window of three.
+    pub(super) fn config() -> GrantedConfig {
+        GrantedConfig {
+            law: GrantParams::new("homa").expect("a law"),
+            mss: Bytes::new(1_000),
+            header: Bytes::new(64),
+            ack_size: Bytes::new(64),
+            overhead: Bytes::ZERO,
+            window: Bytes::new(3_000),
+            data_class: 0,
+            ack_class: 7,
+            priorities: 1,
+            cutoffs: None,
+            tail: Bytes::ZERO,
+            resend_after: Span::from_ms(2),
+            tries: 0,
+            protect: false,
+            scores_paths: false,
+        }
     }
 }

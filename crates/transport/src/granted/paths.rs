@@ -1,5 +1,7 @@
 //! Numbers of paths for packets: all of them in turn, in an order drawn anew for each round (NDP, SIGCOMM 2017, section 3.1).
 
+use super::PATH;
+use super::scores::Scores;
 use forebay_units::math::{below, mix};
 
 /// Paths of one message. The order of a round is computed, not kept: a message may have thousands of paths.
@@ -8,12 +10,26 @@ pub(super) struct PathOrder {
     seed: u64,
     sent: u32,
     count: u16, // at least 1
+    scores: Option<Box<Scores>>,
 }
 
 impl PathOrder {
     /// All of `count` paths, by orders of this message's own.
     pub fn new(seed: u64, count: u16) -> Self {
-        Self { seed, sent: 0, count: count.max(1) }
+        Self { seed, sent: 0, count: count.max(1), scores: None }
+    }
+
+    /// The same, but for paths that are worse than others.
+    pub fn scored(seed: u64, count: u16) -> Self {
+        let count = count.clamp(1, 1 << (u16::BITS - PATH));
+        let scores = (count > 1).then(|| Box::new(Scores::new(count)));
+        Self { scores, ..Self::new(seed, count) }
+    }
+
+    /// What became of packets on each path, where that is noted.
+    #[inline]
+    pub fn scores(&mut self) -> Option<&mut Scores> {
+        self.scores.as_deref_mut()
     }
 
     /// Number of the path of the next packet.
@@ -22,6 +38,24 @@ impl PathOrder {
         if self.count == 1 {
             return 0;
         }
+        if self.scores.is_some() { self.next_good() } else { self.turn() }
+    }
+
+    /// The next path that is not left out; of as many as there are in a round at most.
+    #[cold]
+    fn next_good(&mut self) -> u16 {
+        for _ in 1..self.count {
+            let path = self.turn();
+            if self.scores.as_mut().is_none_or(|scores| scores.takes(path)) {
+                return path;
+            }
+        }
+        self.turn()
+    }
+
+    /// The path whose turn it is.
+    #[inline]
+    fn turn(&mut self) -> u16 {
         let (count, sent) = (u32::from(self.count), self.sent);
         self.sent = sent.wrapping_add(1);
         permuted(mix(self.seed ^ u64::from(sent / count)), sent % count, count) as u16

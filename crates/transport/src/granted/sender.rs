@@ -1,7 +1,8 @@
 //! Sender half: a message, and the credit that it has.
 
 use super::paths::PathOrder;
-use super::{GrantedConfig, LAST_RESORT};
+use super::scores::Fate;
+use super::{GrantedConfig, LAST_RESORT, PATH};
 use crate::FlowSpec;
 use crate::bits::Bits;
 use crate::half::SenderHalf;
@@ -12,6 +13,9 @@ use forebay_wire::{Ecn, Flags, Kind, MessageTag, Packet};
 
 /// Doublings of the last resort at most: 10 s.
 const MOST_DOUBLINGS: u32 = 10;
+
+/// Bits of an answer's `word` that are the priority.
+const PRIORITY: u8 = (1 << PATH) - 1;
 
 /// Sender half of a message.
 #[derive(Clone, Debug)]
@@ -46,10 +50,12 @@ impl GrantedSender {
     /// A message that may send what needs no credit, or a stream without any.
     pub(super) fn new(cfg: &GrantedConfig, spec: FlowSpec, seed: u64, now: Time) -> Self {
         let stream = spec.size == Bytes::ZERO;
+        let order = if cfg.scores_paths { PathOrder::scored } else { PathOrder::new };
+        let paths = order(seed, spec.paths);
         Self {
             complete: stream,
             writes: stream.then(Box::default),
-            ..Self::message(cfg, spec, PathOrder::new(seed, spec.paths), now)
+            ..Self::message(cfg, spec, paths, now)
         }
     }
 
@@ -93,7 +99,12 @@ impl GrantedSender {
             timeouts: self.timeouts,
             used: self.used,
             writes: self.writes.take(),
-            ..Self::message(cfg, spec, self.paths.clone(), now)
+            ..Self::message(
+                cfg,
+                spec,
+                std::mem::replace(&mut self.paths, PathOrder::new(0, 1)),
+                now,
+            )
         };
     }
 
@@ -166,6 +177,14 @@ impl GrantedSender {
         self.totals.una = (self.una * cfg.mss.get()).min(size);
         self.acked.forget_below(self.una);
         self.lost.forget_below(self.una);
+    }
+
+    /// Notes what became of a packet, where paths are scored.
+    #[inline]
+    fn score(&mut self, answer: &Packet, fate: Fate) {
+        let Some(scores) = self.paths.scores() else { return };
+        let path = if fate == Fate::Returned { answer.word } else { answer.word >> PATH };
+        scores.note(path, fate);
     }
 
     /// One packet fewer is on its way. The last one's answer gives back the credit of one that was returned: nothing else will.
@@ -250,9 +269,16 @@ impl SenderHalf<GrantedConfig> for GrantedSender {
         let number = u64::from(packet.stamp);
         match packet.kind {
             Kind::Ack if packet.flags.has(Flags::FIN) => return self.complete(cfg, now),
-            Kind::Ack => self.ack(cfg, number),
-            Kind::Nack => self.lose(number),
+            Kind::Ack => {
+                self.score(packet, Fate::Arrived);
+                self.ack(cfg, number);
+            }
+            Kind::Nack => {
+                self.score(packet, Fate::Cut);
+                self.lose(number);
+            }
             Kind::Returned => {
+                self.score(packet, Fate::Returned);
                 self.lose(packet.seq / cfg.mss.get());
                 self.returned += 1;
                 return self.answered(cfg);
@@ -266,7 +292,7 @@ impl SenderHalf<GrantedConfig> for GrantedSender {
         }
         if packet.seq >= self.credit {
             self.used += u32::from(packet.kind == Kind::Grant && packet.seq > self.credit);
-            (self.credit, self.priority) = (packet.seq, packet.word as u8);
+            (self.credit, self.priority) = (packet.seq, packet.word as u8 & PRIORITY);
         }
         if packet.kind != Kind::Grant {
             self.answered(cfg);
@@ -355,9 +381,8 @@ impl SenderHalf<GrantedConfig> for GrantedSender {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::config;
     use super::*;
-    use forebay_laws::grant::GrantParams;
-    use forebay_units::Span;
     use forebay_wire::{FlowId, HostAddr};
 
     /// Of ten packets three leave unasked, in class 6. Grants name class 1; with a tail of 2,500 B the last two packets, of 2,000 B, are in class 6 as well.
@@ -365,20 +390,10 @@ mod tests {
     fn the_tail_of_a_message_rides_in_the_class_of_its_beginning() {
         let classes = |tail: u64| -> Vec<u8> {
             let cfg = GrantedConfig {
-                law: GrantParams::new("homa").expect("a law"),
-                mss: Bytes::new(1_000),
-                header: Bytes::new(64),
-                ack_size: Bytes::new(64),
-                overhead: Bytes::ZERO,
-                window: Bytes::new(3_000),
-                data_class: 0,
-                ack_class: 7,
                 priorities: 5,
                 cutoffs: Some(vec![Bytes::new(2_000), Bytes::new(20_000)]),
                 tail: Bytes::new(tail),
-                resend_after: Span::from_ms(2),
-                tries: 0,
-                protect: false,
+                ..config()
             };
             let (flow, src, dst) = (FlowId(0), HostAddr::default(), HostAddr::default());
             let spec = FlowSpec { flow, src, dst, size: Bytes::new(10_000), open: false, paths: 1 };
