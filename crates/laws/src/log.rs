@@ -8,6 +8,9 @@
 //! the first actions; then for each event the time since the last one, the totals that changed, the event, the actions. Numbers
 //! are written in seven bits per byte. A line is whole or absent: a log that ends within one says so.
 //!
+//! A law that starts again under the same [`Tap`], as that of each message of a connection does, goes on in the same log: in place of a gap of time stands
+//! [`RESTART`], then time and facts of that start, and its first actions. Totals begin anew.
+//!
 //! Invariant: reading any bytes gives a result or an error and never panics, and takes memory in proportion to their number.
 
 mod code;
@@ -23,7 +26,8 @@ use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
-use forebay_units::Time;
+use core::sync::atomic::{AtomicBool, Ordering};
+use forebay_units::{Span, Time};
 
 /// First bytes of every log.
 pub const MAGIC: [u8; 4] = *b"FBLL";
@@ -34,6 +38,9 @@ pub const VERSION: u8 = 2;
 /// No event of a log is later: 53 days, which leaves laws room to add.
 const LATEST: Time = Time::from_ps(1 << 62);
 
+/// In place of the time since the last event, which is never so long: the law starts again.
+const RESTART: Span = Span::MAX;
+
 /// Where a log goes; called once with the head and then once per event, in order.
 pub trait Sink: Send + Sync + fmt::Debug {
     /// Takes the next bytes.
@@ -42,18 +49,21 @@ pub trait Sink: Send + Sync + fmt::Debug {
 
 /// Where the law of some parameters writes its log. Two are equal if they are the same one.
 #[derive(Clone, Debug)]
-pub struct Tap(Arc<dyn Sink>);
+pub struct Tap {
+    sink: Arc<dyn Sink>,
+    begun: Arc<AtomicBool>, // the head is written
+}
 
 impl Tap {
     /// Into this sink.
     pub fn new(sink: Arc<dyn Sink>) -> Self {
-        Self(sink)
+        Self { sink, begun: Arc::default() }
     }
 }
 
 impl PartialEq for Tap {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        Arc::ptr_eq(&self.sink, &other.sink)
     }
 }
 
@@ -120,7 +130,7 @@ pub struct Logged<L: Role> {
 }
 
 impl<L: Role> Logged<L> {
-    /// Starts a law and writes the head of its log. The start's actions are added to `acts`.
+    /// Starts a law and writes the head of its log, or that it starts again. The start's actions are added to `acts`.
     pub(crate) fn start(
         params: &L::Params,
         tap: &Tap,
@@ -130,19 +140,16 @@ impl<L: Role> Logged<L> {
     ) -> Self {
         let mut own = Acts::default();
         let law = L::start(params, now, at, &mut own);
-        let mut out = MAGIC.to_vec();
-        out.extend([VERSION, L::CODE]);
-        let (name, values) = L::texts(params);
-        name.to_string().put(&mut out);
-        (values.len() as u64).put(&mut out);
-        for (name, value) in &values {
-            name.put(&mut out);
-            value.put(&mut out);
+        let mut out = Vec::new();
+        if tap.begun.swap(true, Ordering::Relaxed) {
+            RESTART.put(&mut out);
+        } else {
+            put_head::<L>(params, &mut out);
         }
         now.put(&mut out);
         at.put(&mut out);
         put_acts(&own, &mut out);
-        tap.0.write(&out);
+        tap.sink.write(&out);
         own.iter().for_each(|act| acts.push(act));
         Self { law, now, last: L::Last::default(), tap: tap.clone() }
     }
@@ -161,9 +168,31 @@ impl<L: Role> Logged<L> {
         let mut own = Acts::default();
         self.law.step(now, seen, &mut own);
         put_acts(&own, &mut out);
-        self.tap.0.write(&out);
+        self.tap.sink.write(&out);
         own.iter().for_each(|act| acts.push(act));
     }
+}
+
+/// What does not change when a law starts again: magic, version and role, name and parameters.
+fn put_head<L: Role>(params: &L::Params, out: &mut Vec<u8>) {
+    out.extend(MAGIC);
+    out.extend([VERSION, L::CODE]);
+    let (name, values) = L::texts(params);
+    name.to_string().put(out);
+    (values.len() as u64).put(out);
+    for (name, value) in &values {
+        name.put(out);
+        value.put(out);
+    }
+}
+
+/// Time, facts and actions of a start.
+type Beginning<L> = (Time, <L as Role>::Start, Acts<<L as Role>::Act>);
+
+fn get_start<L: Role>(from: &mut Reader<'_>) -> Option<Beginning<L>> {
+    let now = Time::read(from).filter(|now| *now <= LATEST)?;
+    let at = L::Start::read(from).filter(L::may_start)?;
+    Some((now, at, get_acts(from)?))
 }
 
 fn put_acts<A: Code + Copy>(acts: &Acts<A>, out: &mut Vec<u8>) {
@@ -358,11 +387,7 @@ impl<'a, L: Role> Log<'a, L> {
             let (Some(param), Some(value)) = (param, value) else { return Err(head()) };
             L::set(&mut params, &param, &value).map_err(failed)?;
         }
-        let first = Time::read(&mut from).ok_or_else(head)?;
-        let at = L::Start::read(&mut from)
-            .filter(|at| L::may_start(at) && first <= LATEST)
-            .ok_or_else(head)?;
-        let acts = get_acts(&mut from).ok_or_else(head)?;
+        let (first, at, acts) = get_start::<L>(&mut from).ok_or_else(head)?;
         Ok(Self { law, params, first, at, acts, rest: from, last: L::Last::default(), now: first })
     }
 
@@ -382,12 +407,21 @@ impl<'a, L: Role> Log<'a, L> {
         self.rest.is_empty()
     }
 
+    /// Facts and actions of a start, if the law starts again here; the time is then that of the start.
+    pub fn restart(&mut self) -> Option<(Time, L::Start, Acts<L::Act>)> {
+        let mut from = self.rest.clone();
+        let start = Span::read(&mut from).filter(|gap| *gap == RESTART);
+        let start = start.and_then(|_| get_start::<L>(&mut from))?;
+        (self.rest, self.last, self.now) = (from, L::Last::default(), start.0);
+        Some(start)
+    }
+
     /// Hands on the next event with its time, and gives its actions; `None`: the log ends within it, or it makes no sense.
     pub fn next<R>(
         &mut self,
         with: impl FnOnce(Time, L::Seen<'_>) -> R,
     ) -> Option<(R, Acts<L::Act>)> {
-        let gap = forebay_units::Span::read(&mut self.rest)?;
+        let gap = Span::read(&mut self.rest)?;
         let now = Some(self.now.saturating_add(gap)).filter(|now| *now <= LATEST)?;
         self.now = now;
         let done = L::read(&mut self.rest, &mut self.last, |seen| with(now, seen))?;
@@ -416,8 +450,18 @@ fn compare_of<L: Role>(
     }
     let (mut events, mut last, mut cut) = (0, first, false);
     while !log.is_empty() {
-        let (mut check, mut before) = (log.rest.clone(), log.last.clone());
         acts.clear();
+        if let Some((now, at, logged)) = log.restart() {
+            law = L::start(&log.params, now, at, &mut acts);
+            last = now;
+            if logged != acts {
+                differing += 1;
+                let seen = "another start".to_string();
+                difference.get_or_insert_with(|| differs(events, now, seen, &logged, &acts));
+            }
+            continue;
+        }
+        let (mut check, mut before) = (log.rest.clone(), log.last.clone());
         let Some((now, logged)) = log.next(|now, seen| {
             law.step(now, seen, &mut acts);
             now
@@ -431,8 +475,8 @@ fn compare_of<L: Role>(
             differing += 1;
             difference.get_or_insert_with(|| {
                 let text = |seen: L::Seen<'_>| alloc::format!("{seen:?}");
-                let seen = forebay_units::Span::read(&mut check)
-                    .and_then(|_| L::read(&mut check, &mut before, text));
+                let seen =
+                    Span::read(&mut check).and_then(|_| L::read(&mut check, &mut before, text));
                 differs(events, now, seen.unwrap_or_default(), &logged, &acts)
             });
         }

@@ -112,6 +112,31 @@ fn laws_of_pools_write_their_logs_too() {
     assert!(replayed.events > 100, "{replayed:?}");
 }
 
+/// The law of a connection's credits starts anew for each message, in one log for its requests and one for its responses.
+#[test]
+fn credits_of_connections_write_a_log_for_all_their_messages() {
+    let text = "version = 1\nname = \"rpcs\"\nseeds = [1]\nstop = { time = \"2ms\" }\n\
+        [fabric]\nkind = \"star\"\nhosts = 3\nrouting = \"ecmp-symmetric\"\nwire_overhead = \"38B\"\nhost_link = { rate = \"10Gbps\", delay = \"1us\" }\n\
+        [fabric.switch]\nclasses = 2\ncredits = { class = 1 }\n\
+        [transport]\nkind = \"receiver-driven\"\nlaw = \"expresspass\"\nmss = \"1460B\"\nheader = \"40B\"\nack_size = \"46B\"\n\
+        [[traffic]]\nkind = \"rpc\"\nfrom = [\"host[0]\", \"host[1]\"]\nto = \"host[2]\"\nrequest = \"20KB\"\nresponse = \"40KB\"\noutstanding = 1\n";
+    let scenario = scenario(text);
+    let alone = run(&scenario, 1, Options::default());
+    let logged = LawLog { flows: vec![0, 1], ..LawLog::default() };
+    let (both, digest) = logs(&scenario, logged.clone(), 1);
+    assert_eq!(digest, alone.record.digest);
+    assert_eq!(both, logs(&scenario, logged, 2).0, "threads");
+    assert!(alone.record.rpcs.len() > 20, "{} RPCs", alone.record.rpcs.len());
+    let replayed = |whose: &str| replay(&both[whose]).unwrap_or_else(|error| panic!("{error}"));
+    let (requests, responses) = (replayed("0"), replayed("1"));
+    assert_eq!((requests.role, requests.law.as_str()), ("credit", "expresspass"));
+    assert!(
+        requests.events > 200 && responses.events > requests.events,
+        "{requests:?} {responses:?}"
+    );
+    assert!(requests.last.as_ps() > 1_900_000_000, "up to the last message: {requests:?}");
+}
+
 /// Hosts have the laws of grants and pulls, and flows those of credits.
 #[test]
 fn laws_of_receivers_write_their_logs_too() {

@@ -50,6 +50,45 @@ fn a_whole_log_replays() {
     assert_eq!(replay(&log()), Ok(expected));
 }
 
+/// A law that starts again under its tap, as for another message, goes on in the same log; without its last byte that start is cut.
+#[test]
+fn a_law_that_starts_again_goes_on_in_its_log() {
+    let memory = Arc::new(Memory::default());
+    let params = FlowParams::new("reno").expect("registered").with_log(Tap::new(memory.clone()));
+    let at = Start {
+        mss: Bytes::new(1000),
+        initial_window: Bytes::new(10_000),
+        line_rate: BitsPerSec::from_gbps(100),
+        base_rtt: None,
+        seed: 1,
+    };
+    let mut lengths = Vec::new();
+    for window in [10_000, 20_000] {
+        let at = Start { initial_window: Bytes::new(window), ..at };
+        let mut flow = params.start(at, &mut Acts::default());
+        lengths.push(memory.0.lock().expect("no writer").len());
+        let totals = Totals { state: CaState::Recovery, ..Totals::default() };
+        let seen = FlowSeen { totals: &totals, event: FlowEvent::Enter(CaState::Recovery) };
+        flow.step(Time::ZERO + Span::from_us(20), seen, &mut Acts::default());
+    }
+    let log = memory.0.lock().expect("no writer").clone();
+    let replayed = replay(&log).expect("it answers as before");
+    assert_eq!((replayed.events, log.starts_with(&MAGIC)), (2, true));
+    assert_eq!(log.windows(4).filter(|four| *four == MAGIC).count(), 1, "one head");
+    let cut = Err(ReplayError::Cut { events: Some(1) });
+    assert_eq!(replay(&log[..lengths[1] - 1]), cut);
+    assert_eq!(replay(&log[..lengths[1]]).map(|replayed| replayed.events), Ok(1));
+    // Another first window is another start.
+    let mut other = log.clone();
+    let mut window = Vec::new();
+    20_000u64.put(&mut window);
+    let places = lengths[0]..other.len() - window.len();
+    let at = places.into_iter().find(|at| other[*at..].starts_with(&window)).expect("its window");
+    other[at] ^= 1;
+    let Err(ReplayError::Differs(of)) = replay(&other) else { panic!("it does not differ") };
+    assert_eq!((of.event, of.seen.as_str()), (1, "another start"));
+}
+
 /// The last line is a gap of none, no change of totals, the wake's number, no action: four bytes.
 #[test]
 fn an_event_that_changes_nothing_takes_four_bytes() {

@@ -162,9 +162,7 @@ impl Host {
         let at = HostStart { line_rate: port.rate, now, seed };
         let sender = self.common.addrs[spec.src as usize];
         let taps = self.common.law_taps.as_ref();
-        // On a connection each message has a law of its own.
-        let alone = self.common.connections.first().is_none_or(|c| flow.0 < c.requests);
-        let log = taps.filter(|_| alone).and_then(|taps| taps.flow(flow.0));
+        let log = taps.and_then(|taps| taps.flow(flow.0));
         let logged = log.and_then(|log| cfg.with_flow_log(log));
         let cfg = logged.as_ref().unwrap_or(cfg);
         let logs = taps.map_or(&[][..], |taps| taps.grants(spec.dst));
