@@ -428,3 +428,74 @@ impl ReceiverHalf<CreditedConfig> for CreditedReceiver {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_laws::credit::CreditParams;
+    use std::collections::BTreeMap;
+
+    /// Data packets that echo an older credit than one before did, of 2,000 packets whose credits take `back` microseconds to the sender, one of them on each of so many paths in turn,
+    /// and which answer at once over a path of 10 us.
+    fn backward(back: &[u64]) -> u64 {
+        let cfg = CreditedConfig {
+            law: CreditParams::new("expresspass").expect("a law"),
+            mss: Bytes::new(1_460),
+            header: Bytes::new(40),
+            ack_size: Bytes::new(46),
+            overhead: Bytes::new(38),
+            data_class: 0,
+            credit_class: 1,
+            share: (84, 1_622),
+            early_stop: false,
+            unscheduled: Bytes::ZERO,
+        };
+        let at = HostStart { line_rate: BitsPerSec::from_gbps(10), now: Time::ZERO, seed: 7 };
+        let mut host = CreditedHost { at };
+        let size = Bytes::new(3_000 * 1_460);
+        let mut receiver = CreditedReceiver::new(&cfg, FlowId(0), HostAddr::default(), size);
+        let mut hand =
+            |receiver: &mut CreditedReceiver, now: Time, packet: Packet, sent: &mut Vec<Packet>| {
+                let newest = Arrival { at: now, ..Arrival::default() };
+                receiver.on_data(&cfg, &mut host, now, newest, &packet, sent);
+            };
+        let mut sent = Vec::new();
+        let request =
+            Packet { word: REQUEST, ..cfg.control(Kind::Want, FlowId(0), HostAddr::default()) };
+        hand(&mut receiver, Time::ZERO, request, &mut sent);
+        let mut echoes = BTreeMap::new(); // data on its way, by arrival
+        let (mut credits, mut bytes) = (0, 0);
+        while credits < 2_000 {
+            let next = echoes.first_key_value().map_or(Time::MAX, |((at, _), _)| *at);
+            let now = receiver.deadline().min(next);
+            if next <= now {
+                let (_, (word, stamp)) = echoes.pop_first().expect("it is due");
+                let data = Packet {
+                    kind: Kind::Data,
+                    size: 1_500,
+                    seq: bytes,
+                    word,
+                    stamp,
+                    ..Packet::default()
+                };
+                bytes += 1_460;
+                hand(&mut receiver, now, data, &mut sent);
+            } else {
+                receiver.on_deadline(&cfg, now, &mut sent);
+            }
+            for credit in sent.drain(..).filter(|packet| packet.kind == Kind::Grant) {
+                let trip = Span::from_us(back[credits % back.len()] + 10);
+                echoes.insert((now + trip, credits), (credit.word, credit.stamp));
+                credits += 1;
+            }
+        }
+        receiver.backward()
+    }
+
+    /// Credits and data that keep to their links come in order. Where every other credit takes 50 us longer, its data shows it.
+    #[test]
+    fn credits_on_other_paths_than_their_data_show_as_numbers_that_go_back() {
+        assert_eq!(backward(&[10]), 0);
+        assert!(backward(&[10, 60]) > 500, "{}", backward(&[10, 60]));
+    }
+}
