@@ -6,6 +6,7 @@ mod experiments;
 mod pictures;
 mod sensitivity;
 mod setup;
+mod table;
 
 use crate::jobs::Cores;
 use crate::measured::Measured;

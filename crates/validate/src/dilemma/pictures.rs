@@ -1,8 +1,8 @@
 //! Figure 1, NDP's collapse over time, and table 1.
 
-use super::PROACTIVE;
 use super::experiments::{Experiment, INSTANTS, One, Runs, WORKLOADS, Workload};
 use super::setup::{SCHEMES, Scheme};
+use super::table::table_1;
 use crate::chart::{Chart, Panel as Bars};
 use crate::measured::Measured;
 use crate::plot::{Line, Panel, plot};
@@ -84,35 +84,4 @@ fn panel<'a>(label: &'a str, lines: Vec<Line<'a>>) -> Panel<'a> {
     let points = lines.iter().flat_map(|line| &line.points).map(|point| point.1);
     let range = (0.0, points.fold(1.0, f64::max) * 1.05);
     Panel { label, range, lines, rules: Vec::new() }
-}
-
-/// The ratios behind the crosses and blanks of table 1.
-fn table_1(measured: &Measured) -> Option<String> {
-    const LINES: [(&str, &str); 4] = [
-        ("tiny", "tiny flows"),
-        ("network", "congested network"),
-        ("buffer", "8 MB of buffer"),
-        ("incast", "incast"),
-    ];
-    let id = |line: &str, scheme: &Scheme| format!("table1-{line}-{}", scheme.name());
-    let group =
-        |line: &str| PROACTIVE.iter().map(|scheme| measured.number(&id(line, scheme))).collect();
-    let values: Option<Vec<Vec<f64>>> = LINES.iter().map(|line| group(line.0)).collect();
-    let values = values?;
-    let most = values.iter().flatten().fold(10.0, |most: f64, value| most.max(*value));
-    let chart = Chart {
-        title: "Table 1: how far a scheme falls short, by the rule fixed beforehand".into(),
-        groups: LINES.iter().map(|line| line.1.into()).collect(),
-        group_label: "what is hard".into(),
-        bars: PROACTIVE.iter().map(|scheme| scheme.title().into()).collect(),
-        panels: vec![Bars {
-            label: "ratio".into(),
-            axis: Axis::log(0.5, 10_f64.powf(most.log10().ceil())),
-            values,
-            published: Vec::new(),
-        }],
-        table: Vec::new(),
-        foot: "Slowdown over the median of six schemes, a cross from 2; buffer: 99th percentile at 8 MB over that at 32 MB, a cross from 1.5.".into(),
-    };
-    Some(chart.svg())
 }
