@@ -369,14 +369,18 @@ impl Host {
     pub(super) fn pool_due(&mut self, now: Time, index: u32) {
         let Some(ends) = &mut self.rpc else { return };
         let end = &mut ends.ends[index as usize];
+        // A timer that an earlier one has replaced does nothing, and above all sets none: each would go on for ever.
         if let Some(returns) = &mut end.returns {
+            if returns.armed != now {
+                return;
+            }
             returns.armed = Time::MAX;
             if returns.due <= now {
                 self.return_credits(now, index);
             }
             return self.arm_pool(index);
         }
-        let Some(pool) = &mut end.pool else { return };
+        let Some(pool) = end.pool.as_mut().filter(|pool| pool.armed == now) else { return };
         pool.armed = Time::MAX;
         pool.driver.wake(now, |bytes| ends.writes.push(bytes));
         let onto = self.common.connections[end.connection as usize].requests;

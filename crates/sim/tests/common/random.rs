@@ -667,11 +667,13 @@ fn receive_queue(seed: u64, memory: String, traffic: &mut String) -> String {
         "pool = { law = \"carc\", active_only = true }\n",
     ]);
     *traffic = entries.iter().fold(String::new(), |text, entry| {
-        let read = queue.contains("read_placed = true");
-        let pool = if read && served.is_some() && server(entry) == served { pool } else { "" };
+        let pool = if served.is_some() && server(entry) == served { pool } else { "" };
         text + "[[traffic]]\n" + entry.trim_end() + "\n" + pool
     });
-    head + &queue + &rest
+    // It bounds what waits for cores, so some read.
+    let reads = served.is_some() && !pool.is_empty();
+    head + &if reads { queue.replace("read_placed = false", "read_placed = true") } else { queue }
+        + &rest
 }
 
 /// Super-packets, interrupt coalescing, and merging.
