@@ -167,7 +167,7 @@ def test_a_dask_cluster_whose_workers_are_killed_loses_nothing_and_does_nothing_
 
         killer = threading.Thread(target=kill)
         killer.start()
-        long = {"traffic[0].until": "2ms"}
+        long = {"traffic[0].until": "1ms"}
         t = fb.sweep(small.set(long), GRID, 4, client, out=tmp_path / "dask", progress=False)
         killer.join()
     assert list(t["seeds"]) == [4, 4, 4, 4]

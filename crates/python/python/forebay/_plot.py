@@ -6,6 +6,7 @@ Quantiles are nearest rank within each seed; a line is the mean over seeds, a ba
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -47,6 +48,9 @@ STYLE: dict[str, Any] = {
 """The style of all pictures; ``forebay._plot.style()`` has it for pictures of your own."""
 
 BINS = 16
+
+POINTS = 300
+"""Points of a line over time; where there are more samples, each is the mean of some."""
 
 
 def nearest_rank(values: np.ndarray[Any, Any], q: float) -> float:
@@ -115,7 +119,8 @@ class Plots:
     def series(self, quantity: str, most: int = 4, ax: Any = None) -> Any:
         """A sampled quantity over time, of the first seed: ``queue``, ``goodput``, ``window``, ``flow-rate``, ...
 
-        ``r.series["quantity"]`` has those that were sampled. Those with the highest values are drawn, ``most`` of them.
+        ``r.series["quantity"]`` has those that were sampled. Those with the highest values are drawn, ``most`` of them;
+        where there are more than 300 samples, as means.
         """
         ax = _axes(ax)
         lines = []
@@ -129,12 +134,15 @@ class Plots:
             )
         unit = lines[0][3]
         lines.sort(key=lambda line: -line[2].max())
+        scale, word = _time_unit(max(line[1].max() for line in lines))
         for i, (name, at, values, _) in enumerate(lines[:most]):
-            scale = 1e3 if unit == "bytes" else 1
-            label = name.removesuffix(f" {quantity}")
-            ax.plot(at / 1e6, values / scale, color=COLOURS[i % len(COLOURS)], lw=1.1, label=label)
+            label = re.sub(
+                r" (rate|window|queue|goodput|srtt|round-trip|in-flight)$", "", name.removesuffix(f" {quantity}")
+            )
+            at, values = _thinned(at, values / (1e3 if unit == "bytes" else 1))
+            ax.plot(at / scale, values, color=COLOURS[i % len(COLOURS)], lw=1.1, label=label)
         shown = {"bytes": "KB", "gbps": "Gb/s", "ps": "ps"}.get(unit, unit)
-        ax.set(xlabel="Time (us)", ylabel=f"{quantity.replace('-', ' ').capitalize()} ({shown})", ylim=(0, None))
+        ax.set(xlabel=f"Time ({word})", ylabel=f"{quantity.replace('-', ' ').capitalize()} ({shown})", ylim=(0, None))
         if len(lines) > most:
             _title(ax, self._title(f"The {most} highest of {len(lines)}"))
         else:
@@ -162,14 +170,15 @@ class Plots:
 
             if axes is None:
                 _, axes = plt.subplots(len(MEMORY), 1, sharex=True, figsize=(5.6, 6.6), layout="constrained")
-        at = column["at_ps"] / 1e6
+        scale, word = _time_unit(column["at_ps"].max())
         for ax, ylabel, names in zip(axes, *zip(*MEMORY, strict=True), strict=True):
             for i, (name, label) in enumerate(names.items()):
-                ax.plot(at, column[name], color=COLOURS[i], lw=1.1, label=label)
+                at, values = _thinned(column["at_ps"], column[name])
+                ax.plot(at / scale, values, color=COLOURS[i], lw=1.1, label=label)
             ax.set(ylabel=ylabel, ylim=(0, None))
             _legend(ax)
         _title(axes[0], self._title(f"Path to memory of {host}"))
-        axes[-1].set_xlabel("Time (us)")
+        axes[-1].set_xlabel(f"Time ({word})")
         return axes
 
     def _title(self, what: str) -> str:
@@ -185,7 +194,7 @@ MEMORY: list[tuple[str, dict[str, str]]] = [
     ("Gb/s", {"pcie_gbps": "over PCIe", "goodput_gbps": "read by the application"}),
     ("Memory (GB/s)", {"network_gigabytes_per_s": "network", "antagonists_gigabytes_per_s": "antagonists"}),
     ("In the NIC (KB)", {"nic_buffered_bytes": "bytes in the NIC buffer"}),
-    ("Packets", {"nic_dropped_packets": "dropped by the NIC", "host_marked_packets": "marked by the host"}),
+    ("Packets a sample", {"nic_dropped_packets": "dropped by the NIC", "host_marked_packets": "marked by the host"}),
 ]
 
 
@@ -253,6 +262,18 @@ def _series(table: Table, quantity: str) -> list[tuple[str, Any, Any, str]]:
     names, unit = table["series"][here], table["unit"][here]
     at, values = table["at_ps"][here], table["value"][here]
     return [(str(name), at[names == name], values[names == name], str(unit[0])) for name in np.unique(names)]
+
+
+def _time_unit(longest_ps: float) -> tuple[float, str]:
+    """Picoseconds of the unit in which a time axis of this length is read, and its name."""
+    return next(((ps, word) for ps, word in ((1e12, "s"), (1e9, "ms"), (1e6, "us")) if longest_ps >= 2 * ps), (1e3, "ns"))
+
+
+def _thinned(at: Any, values: Any) -> tuple[Any, Any]:
+    """Means over as many samples each as leave no more than a picture shows."""
+    each = -(-len(values) // POINTS)
+    whole = len(values) // each * each
+    return tuple(np.asarray(of[:whole], dtype=float).reshape(-1, each).mean(axis=1) for of in (at, values))
 
 
 def _band(ax: Any, x: Any, of_seed: Any, label: str, colour: int, line: str) -> None:
