@@ -293,7 +293,9 @@ def _title(ax: Any, text: str) -> None:
 
 def _legend(ax: Any, title: str | None = None, **place: Any) -> None:
     if len(ax.get_legend_handles_labels()[1]) > 0:
-        ax.legend(title=title, title_fontsize=8.5, alignment="left", frameon=False, fontsize=8.5, **place)
+        ax.legend(
+            title=title, title_fontsize=8.5, alignment="left", edgecolor="none", framealpha=0.85, fontsize=8.5, **place
+        )
 
 
 def _plain_ticks(axis: Any) -> None:
