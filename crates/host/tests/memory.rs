@@ -2,7 +2,7 @@
 
 use forebay_host::memory::buffers::{Refresh, Reuse};
 use forebay_host::memory::settings::{
-    Actuator, AntagonistSettings, CacheModel, DdioSettings, LINE, Poll, QueueSettings, Rnr,
+    Actuator, AntagonistSettings, CacheModel, DdioSettings, LINE, Poll, QueueSettings, Rnr, Trace,
 };
 use forebay_host::memory::{
     Handling, Landed, Limit, MemoryPath, MemorySettings, Read, STEP, Totals,
@@ -188,15 +188,23 @@ fn happens() -> impl Strategy<Value = (u64, Happens)> {
 
 fn antagonist() -> impl Strategy<Value = AntagonistSettings> {
     let rests = prop::option::of((1..60u64, 1..60u64));
-    (1..7u32, 1_000..25_000u32, 0..=2_000u32, any::<bool>(), rests, 0..30u64).prop_map(
-        |(cores, lines_in_flight_milli, writes_permille, local, rests, start)| AntagonistSettings {
-            cores,
-            lines_in_flight_milli,
-            writes_permille,
-            cached_permille: 0,
-            local,
-            rests: rests.map(|(on, off)| (Span::from_us(on), Span::from_us(off))),
-            start: Span::from_us(start),
+    let steps = prop::collection::btree_map(0..60u32, 0..40u32, 1..5);
+    let trace = prop::option::weighted(0.2, steps).prop_map(|steps| {
+        let each = |(us, rate)| (f64::from(us), f64::from(rate));
+        steps.map(|steps| Trace::Steps(steps.into_iter().map(each).collect()))
+    });
+    (1..7u32, 1_000..25_000u32, 0..=2_000u32, any::<bool>(), rests, 0..30u64, trace).prop_map(
+        |(cores, lines_in_flight_milli, writes_permille, local, rests, start, trace)| {
+            AntagonistSettings {
+                cores,
+                lines_in_flight_milli,
+                writes_permille,
+                cached_permille: 0,
+                local,
+                rests: rests.map(|(on, off)| (Span::from_us(on), Span::from_us(off))),
+                start: Span::from_us(start),
+                trace,
+            }
         },
     )
 }
@@ -291,6 +299,7 @@ fn slots_clear_however_long_memory_holds_them() {
         local,
         rests: None,
         start: Span::from_us(start),
+        trace: None,
     };
     let mut host = MemorySettings {
         antagonists: vec![cores(4, 17_502, 898, true, 19), cores(6, 19_809, 1_877, false, 10)],
@@ -850,4 +859,39 @@ fn a_ring_above_the_cache_misses_all_or_nothing() {
     assert_eq!(counts, [4000, 0, 4000]);
     assert!((dma / 4000.0 - 65.0).abs() < 0.2, "{dma}");
     assert!((copied / 4000.0 - 3948.0 / 64.0 * 1.046).abs() < 0.2, "{copied}");
+}
+
+/// A trace of 8 GB/s, nothing, 24 GB/s and more than there is: two cores draw what it says, or what they can; then they rest.
+#[test]
+fn a_trace_is_played() {
+    let steps = vec![(0.0, 8.0), (500.0, 0.0), (1000.0, 24.0), (1500.0, 400.0), (2000.0, 0.0)];
+    let of = AntagonistSettings {
+        cores: 2,
+        trace: Some(Trace::Steps(steps)),
+        start: Span::from_us(100),
+        ..AntagonistSettings::default()
+    };
+    let alone = AntagonistSettings { cores: 2, ..AntagonistSettings::default() };
+    let rates = |of: AntagonistSettings| {
+        let mut path = MemoryPath::new(&MemorySettings { antagonists: vec![of], ..<_>::default() });
+        let drawn = |path: &mut MemoryPath, us: u64| {
+            let until = Time::ZERO + Span::from_us(us);
+            while path.due() < until {
+                path.advance(path.due());
+            }
+            path.advance(until);
+            let totals = path.totals();
+            (totals.antagonist_read[0] + totals.antagonist_written[0]) * LINE as f64
+        };
+        // The first 50 us of each step are left out.
+        [0u64, 500, 1000, 1500, 2000].map(|from| {
+            let before = drawn(&mut path, from + 150);
+            (drawn(&mut path, from + 600) - before) / 450_000.0
+        })
+    };
+    let (played, most) = (rates(of), rates(alone)[0]);
+    for (rate, wanted) in played.iter().zip([8.0, 0.0, 24.0, most, 0.0]) {
+        assert!((rate - wanted).abs() <= 0.02 * wanted, "{played:?}, {most} at most");
+    }
+    assert!(most > 28.0 && most < 30.0, "{most}: the published rate of two cores");
 }

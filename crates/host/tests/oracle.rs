@@ -176,7 +176,8 @@ fn other_hosts() {
     });
     case("two antagonists", 103, &|set, _| {
         let rests = Some((Span::from_us(60), Span::from_us(40)));
-        let other = AntagonistSettings { local: true, cores: 2, rests, ..set.antagonists[0] };
+        let other =
+            AntagonistSettings { local: true, cores: 2, rests, ..set.antagonists[0].clone() };
         set.antagonists.push(other);
     });
     case("no antagonist, half the memory", 103, &|set, _| {

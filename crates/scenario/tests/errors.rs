@@ -1872,6 +1872,27 @@ fn hosts_that_nobody_can_build() {
             "17:25: host.memory.antagonist[0].cores: -1 is out of range; write 0 to 4096",
         ),
         ("antagonist = [{ cores = 0 }]", "nothing"),
+        ("antagonist = [{ cores = 2, trace = [[0, 8.0], [500.5, 24]] }]", "nothing"),
+        (
+            "antagonist = [{ cores = 2, trace = \"nowhere/\" }]",
+            "17:36: host.memory.antagonist[0].trace: \"nowhere/signals.csv\" is missing; check the path",
+        ),
+        (
+            "antagonist = [{ cores = 2, trace = [] }]",
+            "17:36: host.memory.antagonist[0].trace: has 0 steps; write for instance [[0, 8.0], [500, 24.0]]",
+        ),
+        (
+            "antagonist = [{ cores = 2, trace = [[5, 8.0], [5, 9.0]] }]",
+            "17:36: host.memory.antagonist[0].trace: step 1 begins at 5 us, which is not after the one before it; write for instance [[0, 8.0], [500, 24.0]]",
+        ),
+        (
+            "antagonist = [{ cores = 2, trace = [[0, -1]] }]",
+            "17:36: host.memory.antagonist[0].trace: step 0 has -1 GB/s; write from 0 to 10000",
+        ),
+        (
+            "antagonist = [{ cores = 2, on = \"1ms\", off = \"1ms\", trace = [[0, 1]] }]",
+            "17:61: host.memory.antagonist[0].trace: says when the cores rest; leave out on and off",
+        ),
         ("level = 3\ncontrol = { law = \"hostcc\", enabled = false }", "nothing"),
         ("read_share = 0", "nothing"),
         ("read_share = 0\nantagonist = [{ cores = 0 }]", "nothing"),

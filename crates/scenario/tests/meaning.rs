@@ -450,3 +450,65 @@ fn a_former_name_of_a_key_is_understood_and_said() {
         ]
     );
 }
+
+/// Memory controllers go before caches, rises are held against the time between rounds, and behind the end the cores rest.
+#[test]
+fn a_recorded_trace_is_read_as_steps() {
+    use forebay_host::memory::settings::Trace;
+    let recording = |events: &[(u64, &str, u64)]| {
+        let mut text = "seq,now_ps,event,at_ps,raw,acts\n0,0,version,0,1,\n".to_string();
+        for (nth, (ms, event, raw)) in events.iter().enumerate() {
+            let now = ms * 1_000_000_000;
+            text += &format!("{},{now},{event},{now},{raw},\n", nth + 1);
+        }
+        text
+    };
+    let of = |text: String| {
+        let scenario = "version = 1\nstop = { time = \"1ms\" }\n[fabric]\nkind = \"star\"\nhosts = 2\n\
+                        host_link = { rate = \"100Gbps\", delay = \"1us\" }\n\
+                        [[host.memory.antagonist]]\ncores = 2\ntrace = \"trace/\"\n\
+                        [transport]\nkind = \"tcp\"\nlaw = \"dctcp\"\n\
+                        [[traffic]]\nkind = \"long\"\nfrom = \"host[0]\"\nto = \"host[1]\"\n";
+        let read = |file: &str| {
+            assert_eq!(file, "trace/signals.csv");
+            Ok(text.clone())
+        };
+        let loaded = forebay_scenario::text_from::<&str>("t.toml", scenario, &[], &read);
+        let trace = |loaded: forebay_scenario::Loaded| {
+            loaded
+                .scenario
+                .host
+                .memory
+                .and_then(|memory| memory.settings.antagonists[0].trace.clone())
+        };
+        loaded.map(trace).map_err(|error| error.to_string())
+    };
+    let (reads, writes, cache) =
+        ("uncore_imc_0.cpu0.reads", "uncore_imc_0.cpu0.writes", "mbm.L3-0.total_bytes");
+    let units = |megabytes: u64| megabytes * 1_000_000 / 64;
+    let rows = [
+        (5, reads, units(640)),
+        (5, writes, 7),
+        (5, cache, 0),
+        (6, reads, units(648)),
+        (6, writes, 7 + units(8)),
+        (6, cache, 99),
+        (8, reads, units(648)),
+        (8, writes, 7 + units(8)),
+    ];
+    let steps = vec![(0.0, 16.0), (1000.0, 0.0), (3000.0, 0.0)];
+    assert_eq!(of(recording(&rows)), Ok(Some(Trace::Steps(steps))));
+    let rows = [(1, cache, 0), (2, cache, 4_000_000), (3, cache, 8_000_000)];
+    let steps = vec![(0.0, 4.0), (2000.0, 0.0)];
+    assert_eq!(of(recording(&rows)), Ok(Some(Trace::Steps(steps))));
+    for (text, said) in [
+        ("seq\n".to_string(), "is no recording"),
+        (recording(&[(1, "softnet.dropped", 1)]), "has no memory bandwidth"),
+        (recording(&[(1, cache, 1)]), "has one round only"),
+        (recording(&rows).replace(",0,1,", ",0,2,"), "a recording of version 2"),
+        (recording(&rows).replace("4000000,", "x,"), "makes no sense in line 4"),
+    ] {
+        let error = of(text).expect_err(said);
+        assert!(error.contains("trace/signals.csv") && error.contains(said), "{error}");
+    }
+}

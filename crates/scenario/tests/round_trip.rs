@@ -2,7 +2,7 @@
 
 use forebay_host::memory::buffers::{Refresh, Reuse};
 use forebay_host::memory::settings::{
-    Actuator, AntagonistSettings, Copying, DdioSettings, NicSettings, ThrottleSettings,
+    Actuator, AntagonistSettings, Copying, DdioSettings, NicSettings, ThrottleSettings, Trace,
 };
 use forebay_host::memory::settings::{CacheModel, Poll, QueueSettings, Rnr};
 use forebay_scenario::cdf::Cdf;
@@ -473,9 +473,13 @@ prop_compose! {
         start in span(),
         rests in of((200_000..1u64 << 40, 200_000..1u64 << 40)),
         cached_permille in 0..=1000u32,
+        steps in of(prop::collection::btree_map(0..1_000_000u32, 0..9_000u32, 1..5)),
     ) -> AntagonistSettings {
+        let each = |(us, rate)| (f64::from(us) / 8.0, f64::from(rate) / 8.0);
+        let trace = steps.map(|steps| Trace::Steps(steps.into_iter().map(each).collect()));
+        let rests = rests.filter(|_| trace.is_none());
         let rests = rests.map(|(on, off)| (Span::from_ps(on), Span::from_ps(off)));
-        AntagonistSettings { cores, lines_in_flight_milli, writes_permille, cached_permille, local, rests, start }
+        AntagonistSettings { cores, lines_in_flight_milli, writes_permille, cached_permille, local, rests, start, trace }
     }
 }
 

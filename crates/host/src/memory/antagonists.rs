@@ -2,7 +2,7 @@
 //!
 //! Models: a core keeps a constant number of reads in flight, each as long under way as memory took when it left ([`super::flight`]); when one
 //! is back, the core posts a fixed number of writes for it and reads the next line; a throttle level adds latency to each miss, caps its rate or
-//! stops it (whole or part of the time); work that rests and returns: no read follows one that comes back in a rest, and those that are owed leave
+//! stops it (whole or part of the time); a trace keeps a read under way for longer, so that it draws what was recorded; work that rests and returns: no read follows one that comes back in a rest, and those that are owed leave
 //! one after the other within an unloaded latency when the work goes on.
 //! Leaves out: caches of the antagonist (of its reads a share may take place in that of receive buffers), computing between misses, hardware threads.
 //!
@@ -10,7 +10,7 @@
 
 use super::controller::Controller;
 use super::flight::{Flight, units};
-use super::settings::{Actuator, AntagonistSettings, ControllerSettings, ThrottleSettings};
+use super::settings::{Actuator, AntagonistSettings, ControllerSettings, LINE, ThrottleSettings};
 use super::{float, lines};
 use forebay_units::Time;
 
@@ -35,6 +35,7 @@ struct Cores {
     chance: f64,   // square of the lines that come at once: the next read, and writes
     apart: f64,    // the sum of their squares
     unloaded: f64, // ns
+    paced: f64,    // what a read takes at least, in ns, to draw no more than a trace says
     hold: Hold,
     works: bool,
     flight: Flight,
@@ -118,6 +119,7 @@ impl Antagonists {
         for (of, [free, slowed]) in self.groups.iter().zip(&mut self.cores) {
             let (works, until) = works(of, now);
             next = next.min(until);
+            let paced = paced(of, now);
             let count = slowed_cores(throttle, level, of.cores);
             match count.checked_sub(slowed.count) {
                 Some(0) => {}
@@ -127,7 +129,7 @@ impl Antagonists {
             for (cores, hold) in [free, slowed].into_iter().zip(holds(throttle, level)) {
                 let latency = cores.latency(controller) * 1e3;
                 cores.flight.settle(now.as_ps(), latency);
-                cores.hold = hold;
+                (cores.hold, cores.paced) = (hold, paced);
                 cores.work(works && !pause);
                 round += if cores.works { lines(cores.units) * cores.chance } else { 0.0 };
             }
@@ -232,6 +234,7 @@ impl Cores {
             chance: (1.0 + writes) * (1.0 + writes),
             apart: 1.0 + writes * writes,
             unloaded: read.as_ps() as f64 * 1e-3,
+            paced: 0.0,
             hold: Hold::Free,
             works: false,
             flight: Flight::new(),
@@ -244,11 +247,12 @@ impl Cores {
     #[inline]
     fn latency(&self, controller: &Controller) -> f64 {
         let latency = controller.read_latency(self.unloaded);
-        match self.hold {
+        let held = match self.hold {
             Hold::Free => latency,
             Hold::Delay(added) => latency + added,
             Hold::Cap(share) => latency.max(self.unloaded / share),
-        }
+        };
+        held.max(self.paced)
     }
 
     /// Those that wait for the work to go on. Less than none: more are in flight, by what was rounded, or foreseen amiss in a step.
@@ -298,6 +302,10 @@ fn works(antagonist: &AntagonistSettings, now: Time) -> (bool, Time) {
     if now < start {
         return (false, start);
     }
+    if let Some(trace) = &antagonist.trace {
+        let (rate, until) = trace.at(now.since(start));
+        return (rate > 0.0, until.map_or(Time::MAX, |until| start + until));
+    }
     let Some((on, off)) = antagonist.rests else { return (true, Time::MAX) };
     let period = (on + off).as_ps();
     let into = now.since(start).as_ps() % period;
@@ -306,6 +314,15 @@ fn works(antagonist: &AntagonistSettings, now: Time) -> (bool, Time) {
         true => (true, Time::from_ps(begin + on.as_ps())),
         false => (false, Time::from_ps(begin + period)),
     }
+}
+
+/// What a read takes at least, in ns, so that an antagonist draws no more than its trace says at `now`.
+fn paced(antagonist: &AntagonistSettings, now: Time) -> f64 {
+    let Some(trace) = &antagonist.trace else { return 0.0 };
+    let (rate, _) = trace.at(now.since(Time::ZERO + antagonist.start));
+    let lines = f64::from(antagonist.cores) * f64::from(antagonist.lines_in_flight_milli) * 1e-3;
+    let moved = 1.0 + f64::from(antagonist.writes_permille) * 1e-3; // for each read
+    if rate > 0.0 { lines * moved * LINE as f64 / rate } else { 0.0 }
 }
 
 /// How many of an antagonist's `cores` a level slows apart from the others: core `i` is on socket `i` modulo the number of levels that slow.

@@ -495,7 +495,7 @@ pub enum Actuator {
 }
 
 /// Cores that read and write memory as fast as their lines in flight let them: closed loops.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct AntagonistSettings {
     /// Number of cores, 0 for none; core i is on socket i modulo the number of sockets that a level can slow.
     #[schemars(range(min = 0, max = 4096))]
@@ -530,6 +530,32 @@ pub struct AntagonistSettings {
     /// Time at which the work begins. Default: 0us.
     #[serde(default)]
     pub start: Span,
+    /// Memory bandwidth over time, from `start` on: the cores draw that much, reads and writes together, or what memory lets them have if that is less. Path of a
+    /// recording of forebay-agent, whose memory counters are played, or pairs [microseconds, GB/s from then on]. Behind the end of a recording they rest. Give it cores
+    /// enough: one draws at most 16 GB/s. Not with on and off. Default: as fast as they can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<Trace>,
+}
+
+/// Memory bandwidth over time.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Trace {
+    /// Path of a recording of forebay-agent: its folder, or the signals.csv in it.
+    Path(String),
+    /// Pairs of microseconds since the start and GB/s from then on.
+    Steps(Vec<(f64, f64)>),
+}
+
+impl Trace {
+    /// GB/s, so long after the start, and how long after it this ends. A path stands for nothing.
+    pub fn at(&self, since: Span) -> (f64, Option<Span>) {
+        let Self::Steps(steps) = self else { return (0.0, None) };
+        let after = |us: f64| Span::from_ps((us * 1e6).round() as u64);
+        let nth = steps.partition_point(|(us, _)| after(*us) <= since);
+        let rate = nth.checked_sub(1).map_or(0.0, |last| steps[last].1);
+        (rate, steps.get(nth).map(|(us, _)| after(*us)))
+    }
 }
 
 fn is_zero(of: &u32) -> bool {
@@ -554,6 +580,7 @@ impl Default for AntagonistSettings {
             local: false,
             rests: None,
             start: Span::ZERO,
+            trace: None,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `[host.memory]`: the path between NIC and memory, stage by stage. The stages' keys are the fields of [`MemorySettings`].
 
+use super::trace;
 use crate::judge::Judge;
 use crate::params::{self, Param};
 use crate::problem::or_list;
@@ -109,8 +110,12 @@ impl Memory {
         }
         judge.throttle(&at("throttle"), &self.settings.throttle);
         let by_buffer = self.settings.ddio.is_some_and(|ddio| ddio.model == CacheModel::Buffers);
-        for (i, one) in self.settings.antagonists.iter().enumerate() {
-            judge.antagonist(&format!("{path}.antagonist[{i}]"), one, by_buffer);
+        for (i, one) in self.settings.antagonists.iter_mut().enumerate() {
+            let path = format!("{path}.antagonist[{i}]");
+            judge.antagonist(&path, one, by_buffer);
+            if let Some(trace) = &mut one.trace {
+                trace::check(trace, judge, &format!("{path}.trace"));
+            }
         }
         if let Some(control) = &self.control {
             control.check(judge, &at("control"));
@@ -329,6 +334,10 @@ impl Judge<'_> {
         } else if antagonist.cached_permille > 0 && !by_buffer {
             let text = "takes place in a cache of buffers; write ddio = true, cache_model = \"buffers\" and rq as well";
             self.say(&cached, text);
+        }
+        if antagonist.trace.is_some() && antagonist.rests.is_some() {
+            let text = "says when the cores rest; leave out on and off";
+            self.say(&format!("{path}.trace"), text);
         }
         let [on, off] = ["on", "off"].map(|key| format!("{path}.{key}"));
         match (self.given(&on), self.given(&off)) {

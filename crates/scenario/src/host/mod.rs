@@ -2,6 +2,7 @@
 
 mod keys;
 mod memory;
+mod trace;
 
 pub use keys::{HostChange, HostProfile, HostSettings, NicOrder, Pacing, TxQueues};
 pub use memory::{HostControl, Memory};
