@@ -106,11 +106,13 @@ impl<'a> Play<'a> {
     pub fn finish(self) -> Value {
         let outcome = self.simulation.finish();
         let record = &outcome.record;
+        let host_drops: Vec<u64> = record.memory.iter().map(|row| row.dropped_in_all).collect();
         json!({
             "digest": hex(record.digest),
             "end_us": micros(record.end),
             "packet_hops": record.totals.packet_hops,
             "delivered_bytes": record.totals.delivered_bytes,
+            "host_drops": host_drops,
             "warnings": outcome.warnings,
             "stall": outcome.stall,
             "flows": flows(record),

@@ -178,9 +178,10 @@ function byTime(rows, percent) {
   return points;
 }
 
-export function meter(label, value, text, share) {
+// A bar beside its number; `limit`: at its end it is red.
+export function meter(label, text, share, limit) {
   const bar = element("i");
   bar.style.width = Math.max(0, Math.min(100, share * 100)) + "%";
-  if (share > 0.98) bar.className = "full";
+  if (limit && share > 0.98) bar.className = "full";
   return element("div", { class: "meter" }, element("span", {}, label), element("b", {}, text), element("span", { class: "track" }, bar));
 }

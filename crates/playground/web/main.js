@@ -262,7 +262,7 @@ function charts() {
     add("Throttle level" + of, run.memory(m, 4), same && same.memory(m, 4), sig, plain, "s4");
   });
   add("Marked packets", run.head(3), old && old.head(3), v => count(v) + " in this step", count, "s5");
-  add("Dropped packets", run.head(4), old && old.head(4), v => count(v) + " in this step", count, "s7");
+  add("Dropped by ports", run.head(4), old && old.head(4), v => count(v) + " in this step", count, "s7");
   while (place.children.length > figures.length) place.lastChild.remove();
   while (place.children.length < figures.length) place.append(element("div", { class: "over-time" }));
   movers = figures.map((figure, i) => overTime(place.children[i], { ...figure, until: end, seek, axis: i === figures.length - 1, height: (figures.length < 4 ? 140 : 104) + (i === figures.length - 1 ? 14 : 0) }));
@@ -345,7 +345,7 @@ function numbers(i, us) {
     ["Goodput", gbps(run.head(2)[i]), old && gbps(old.head(2)[k])],
     ["Largest queue", bytes(most), old && bytes(biggest(old)(k))],
     ["Marked so far", count(run.total(3)[i]), old && count(old.total(3)[k])],
-    ["Dropped so far", count(run.total(4)[i]), old && count(old.total(4)[k])],
+    ["Dropped by ports so far", count(run.total(4)[i]), old && count(old.total(4)[k])],
   ];
   if (document.body.classList.contains("pauses")) tiles.push(["Ports paused", percent(run.pausedShare()[i]), old && percent(old.pausedShare()[k])]);
   const slow = run.slowdowns(us);
@@ -368,11 +368,12 @@ function inside(i) {
   if (place.hidden) return;
   place.replaceChildren(...run.layout.memories.slice(0, 2).map((memory, m) => {
     const [buffered, slots, pcie, , level] = [0, 1, 2, 3, 4].map(k => run.memory(m, k)[i]);
-    return element("div", {}, element("h3", {}, "Inside " + run.layout.names[memory.host]), element("div", { class: "meters" },
-      meter("NIC buffer", buffered, `${bytes(buffered)} of ${bytes(memory.buffer)}`, buffered / memory.buffer),
-      meter("PCIe", pcie, gbps(pcie), pcie / 128),
-      meter("IIO slots", slots, `${sig(slots)} of ${memory.slots}`, slots / memory.slots),
-      meter("Throttle level", level, sig(level), level / 4)));
+    const drops = run.end && run.end.host_drops[m], said = drops === null ? "" : drops ? ` (its NIC dropped ${count(drops)} packets in this run)` : " (its NIC dropped nothing in this run)";
+    return element("div", {}, element("h3", {}, "Inside " + run.layout.names[memory.host] + said), element("div", { class: "meters" },
+      meter("NIC buffer", `${bytes(buffered)} of ${bytes(memory.buffer)}`, buffered / memory.buffer, true),
+      meter("PCIe", gbps(pcie), pcie / 128),
+      meter("IIO slots", `${sig(slots)} of ${memory.slots}`, slots / memory.slots, true),
+      meter("Throttle level", sig(level), level / 4)));
   }));
 }
 

@@ -138,6 +138,20 @@ def settings(page, folder):
     page.expect(page.value("document.querySelector('.choices input:checked + span').textContent") == "HPCC", "a link's law is not shown as chosen")
 
 
+def hosts(page):
+    """What a NIC drops is told apart from what ports drop: without hostCC there is much of it, with hostCC little."""
+    told = "document.getElementById('inside').textContent.match(/NIC dropped ([0-9,]+|nothing)/)?.[1]"
+    page.open("#host-congestion")
+    first = page.ended()
+    drops = [page.wait(told, "drops of the NIC")]
+    page.value("[...document.querySelectorAll('.choices label')].find(l => l.textContent === 'none').click()")
+    page.ended(first)
+    time.sleep(0.2)
+    drops.append(page.wait(told, "drops of the NIC"))
+    few, many = [int(d.replace(",", "").replace("nothing", "0")) for d in drops]
+    page.expect(many > few, f"the NIC drops {many} packets without hostCC, {few} with")
+
+
 def editor(page, folder):
     """Mistakes have the checker's own sentence at their line and column; a text that is right runs and goes into the link."""
     set_text = ("(t => {{ const a = document.getElementById('text'); a.value = a.value.replace({0}, {1});"
@@ -254,7 +268,7 @@ def check(page, folder, pictures):
     print(f"first picture after {least:.2f} s")
     page.expect(least <= FIRST_PICTURE, f"the first picture takes {least:.1f} s")
     page.ended()
-    for part in [lambda: same_digests(page, folder, pictures), lambda: settings(page, folder), lambda: editor(page, folder), lambda: keys(page), lambda: speed(page, folder)]:
+    for part in [lambda: same_digests(page, folder, pictures), lambda: settings(page, folder), lambda: hosts(page), lambda: editor(page, folder), lambda: keys(page), lambda: speed(page, folder)]:
         try:
             part()
         except TimeoutError as error:
