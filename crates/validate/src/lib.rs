@@ -251,7 +251,7 @@ pub fn rows(suite: &str) -> Vec<Row> {
 /// Ends of ids of rows that stand once under each reading of a text; the verdict on it names the first, which may have none.
 pub fn readings(suite: &str) -> &'static [&'static str] {
     match split(suite).0 {
-        "hostcc" => &["", "-resting"],
+        "hostcc" => &["", "-resting", "-threshold"],
         "hiercc" => &["-recommended-count", "-recommended", "-literal", "-own"],
         _ => &[],
     }

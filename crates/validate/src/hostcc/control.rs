@@ -158,7 +158,7 @@ pub(super) fn targeted_resting(lab: &Lab, target: u32) -> &Outcome {
 
 /// Figure 16: B_T.
 pub(super) fn figure_16(lab: &Lab, all: &mut Measured) {
-    for target in [20, 30, 40, 50, 60, 70, 80, 90] {
+    for target in TARGETS {
         let run = targeted(lab, target);
         all.insert(format!("fig16-{target}-goodput"), run.goodput);
         if target < 40 {

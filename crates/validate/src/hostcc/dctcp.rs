@@ -127,4 +127,7 @@ pub(super) fn text(lab: &Lab, all: &mut Measured) {
     let latencies = &lab.see(&idle).latencies;
     let (median, beyond) = (latencies.percentile(5000).value, latencies.beyond(5000));
     all.insert_tail("text-rtt", median, beyond, String::new());
+    let changed = ("nic_buffer = \"192KB\"\n", "");
+    let half = lab.see(&Setup { changed, ..lab.setup(false, 3) });
+    all.insert_ratio("text-buffer-small-drops", half.drops, lab.base(false, 3).drops);
 }

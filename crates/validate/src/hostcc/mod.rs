@@ -47,7 +47,7 @@ const PARTS: &[Part] = &[
     ("fig13", control::figure_13),
     ("fig19", signals::figure_19),
     ("intro", introduction),
-    ("text", dctcp::text),
+    ("text", text),
     ("set2", second::measure),
 ];
 
@@ -85,6 +85,11 @@ pub(crate) fn measure(
 fn introduction(lab: &Lab, all: &mut Measured) {
     dctcp::introduction(lab, all);
     tails::introduction(lab, all);
+}
+
+fn text(lab: &Lab, all: &mut Measured) {
+    dctcp::text(lab, all);
+    tails::text(lab, all);
 }
 
 /// DDIO off and on.

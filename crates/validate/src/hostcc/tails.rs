@@ -110,6 +110,45 @@ pub(super) fn figure_4(lab: &Lab, all: &mut Measured) {
     }
     let [(small, few), (large, fewer)] = [128, 32_768].map(|size| inflation(lab, size));
     all.insert_tail("fig4-order", ratio(small, large), few.min(fewer), String::new());
+    if !lab.quick {
+        with_threshold(lab, all);
+    }
+}
+
+/// P99.9 at 3x where the NIC refuses every frame while less than the longest would fit.
+fn refusing(lab: &Lab, size: u32) -> Tail {
+    let mut all = Vec::new();
+    for seed in 1..=4 {
+        let (changed, measured_ms) = (("nic_refuse_below = \"9KB\"\n", ""), 2500);
+        let setup = Setup { rpc: Some(size), changed, measured_ms, seed, ..lab.setup(false, 3) };
+        all.extend_from_slice(lab.see(&setup).latencies.values());
+    }
+    let samples = Samples::new(all);
+    let (count, beyond) = (samples.len(), samples.beyond(9990));
+    Tail { count, beyond, percentile: samples.percentile(9990) }
+}
+
+/// P99.9 at 3x under that reading over P99.9 at 0x, by size, and the RPCs beyond either.
+fn inflations_refusing(lab: &Lab) -> Vec<(f64, usize)> {
+    let of = |(size, _)| {
+        let (with, free) = (refusing(lab, size), percentile(lab, false, Beside::Flows, size, 9990));
+        (ratio(with.percentile.value, free.percentile.value), with.beyond.min(free.beyond))
+    };
+    SIZES.map(of).to_vec()
+}
+
+/// Rows of figure 4 under that reading, which short runs have too few RPCs for.
+fn with_threshold(lab: &Lab, all: &mut Measured) {
+    for (size, name) in SIZES {
+        let (with, free) = (refusing(lab, size), percentile(lab, false, Beside::Flows, size, 9990));
+        let added = (with.percentile.value - free.percentile.value) / MS;
+        let beyond = with.beyond.min(free.beyond);
+        all.insert_tail(format!("fig4-{name}-p999-threshold"), added, beyond, with.said(MS));
+    }
+    let inflations = inflations_refusing(lab);
+    let (small, large) = (inflations[0], inflations[SIZES.len() - 1]);
+    let order = ratio(small.0, large.0);
+    all.insert_tail("fig4-order-threshold", order, small.1.min(large.1), String::new());
 }
 
 /// P99.9 at 3x over P99.9 at 0x, and the RPCs beyond either.
@@ -126,6 +165,14 @@ pub(super) fn introduction(lab: &Lab, all: &mut Measured) {
     let most = |of: fn(f64, f64) -> f64| inflations.map(|one| one.0).into_iter().fold(f64::NAN, of);
     all.insert_tail("intro-tail-least", most(f64::min), beyond, String::new());
     all.insert_tail("intro-tail-most", most(f64::max), beyond, String::new());
+    if lab.quick {
+        return;
+    }
+    let inflations = inflations_refusing(lab);
+    let beyond = inflations.iter().map(|one| one.1).min().unwrap_or(0);
+    let most = |of: fn(f64, f64) -> f64| inflations.iter().map(|one| one.0).fold(f64::NAN, of);
+    all.insert_tail("intro-tail-least-threshold", most(f64::min), beyond, String::new());
+    all.insert_tail("intro-tail-most-threshold", most(f64::max), beyond, String::new());
 }
 
 /// Figure 12: hostCC.
@@ -151,6 +198,18 @@ pub(super) fn figure_15(lab: &Lab, all: &mut Measured) {
     for (size, name) in [SIZES[0], SIZES[4]] {
         timeouts(lab, all, format!("fig15-{name}-p999"), true, size);
     }
+}
+
+/// P99 in us of RPCs of 128 B at 3x with twice our NIC buffer over that with ours.
+pub(super) fn text(lab: &Lab, all: &mut Measured) {
+    let ours = percentile(lab, false, Beside::Congested, 128, 9900);
+    let changed = ("nic_buffer = \"768KB\"\n", "");
+    let measured_ms = if lab.quick { 500 } else { 5000 };
+    let setup = Setup { rpc: Some(128), changed, measured_ms, ..lab.setup(false, 3) };
+    let large = &lab.see(&setup).latencies;
+    let value = ratio(large.percentile(9900).value, ours.percentile.value);
+    let beyond = large.beyond(9900).min(ours.beyond);
+    all.insert_tail("text-buffer-large-p99", value, beyond, ours.said(US));
 }
 
 /// Enters P99.9 under hostCC in ms.

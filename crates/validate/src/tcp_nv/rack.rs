@@ -10,6 +10,11 @@ const BUFFER: &str = "256KB";
 const SOCKET: &str = "1MiB";
 /// One packet time at 1 Gb/s.
 pub(super) const JITTER: &str = "12us";
+/// Chance in the gaps of a sender, whose packets would else come as fast as a full queue drains: at eight flows each one host had 2 Mb/s and
+/// the other 948.
+const GAPS: &str = "tx_jitter = \"1us\"\n";
+/// NV measures its slope once. With every 5 s, as its law does by default, a flow takes what stands in the queue for part of the path, and adds its pad again.
+const NV: &str = ", slope_refresh = \"60s\"";
 /// Keys of a host with the offloads of a real one; the sorting has the same.
 pub(super) const HOST: &str = "profile = \"linux\"\nrx_usecs = \"20us\"\n";
 
@@ -62,13 +67,17 @@ fn cell(law: Law, per_host: u32, pause: bool, settings: &Settings, quick: bool) 
     } else {
         format!("buffer = \"none\"\nport_limit = \"{BUFFER}\"\n")
     };
+    let host = format!("{HOST}{GAPS}");
+    let params = if law == Law::Nv { NV } else { "" };
+    let stack =
+        Stack { host: &host, jitter: JITTER, keys: &socket, params, ..Stack::new(law, settings) };
     let text = format!(
         "[fabric]\nkind = \"star\"\nhosts = 3\nwire_overhead = \"24B\"\nhost_link = {{ rate = \"1Gbps\", delay = \"1us\" }}\n\
          [fabric.switch]\n{pool}ecn = \"off\"\nrelease = \"start\"\n{buffer}\
          [[fabric.override]]\nwhere = \"host[1]-tor\"\nrate = \"999.9Mbps\"\n\
          [[fabric.override]]\nwhere = \"host[2]-tor\"\nrate = \"999.95Mbps\"\n{}{flows}\
          [output]\nflows = {{ every = \"1ms\", most = 16 }}\n",
-        Stack { host: HOST, jitter: JITTER, keys: &socket, ..Stack::new(law, settings) }.text(),
+        stack.text(),
     );
     let seen = run("tcp-nv-rack", &text, warm, end);
     let (dropped, sent) = seen.dropped_and_sent("tor->host[0]");
