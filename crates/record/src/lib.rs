@@ -21,6 +21,7 @@ mod stats;
 mod summary;
 pub mod svg;
 mod tiers;
+pub mod why;
 
 pub(crate) use forebay_units::human;
 

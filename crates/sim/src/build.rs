@@ -4,6 +4,7 @@ use crate::base_rtt;
 use crate::capture::Taps;
 use crate::dependencies::{DependencyTable, control_links};
 use crate::flow_samples::FlowSamples;
+use crate::follow::Follower;
 use crate::host::{
     ClassQueues, Common, CreditSamples, Deliveries, Host, Memory, MemorySamples, Nic, NicSide,
     PoolSamples, Profile, SenderWaits, Whose,
@@ -142,6 +143,11 @@ pub(crate) fn build_with(
     let memories = memories.collect::<Result<Vec<_>, _>>()?;
     let each = (0u32..).zip(nodes);
     let mut nodes: Vec<_> = each.map(|(id, node)| taps.fit(NodeId(id), node)).collect();
+    if let Some(flows) = outputs.follow {
+        let follower = Follower::new(flows, &common, scenario);
+        let each = (0u32..).zip(nodes);
+        nodes = each.map(|(id, node)| follower.fit(NodeId(id), node, &fabric)).collect();
+    }
     for (nics, memory) in machines.iter().zip(memories) {
         machine::join(&mut nodes, nics, memory, &fabric);
     }

@@ -10,6 +10,7 @@ mod credit_samples;
 #[cfg(test)]
 mod departures;
 mod dependencies;
+mod look;
 mod memory;
 mod memory_samples;
 mod observers;

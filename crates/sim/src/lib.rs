@@ -11,6 +11,7 @@ mod deadlock;
 mod dependencies;
 mod flow_map;
 mod flow_samples;
+mod follow;
 mod host;
 mod ideal;
 mod inspect;

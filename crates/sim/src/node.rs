@@ -1,6 +1,7 @@
 //! The kinds of node, dispatched by `match`.
 
 use crate::capture::{TapPort, Tapped};
+use crate::follow::Followed;
 use crate::host::Host;
 use crate::machine::Machine;
 use forebay_engine::{Digest, Flying, LinkRings, Node, Out, Visitor, prefetch_all};
@@ -17,6 +18,8 @@ pub(crate) enum AnyNode {
     Tor(Box<Tor>),
     /// One of the others, some of whose ports are captured.
     Tapped(Box<Tapped>),
+    /// One of the others, with a log of the flows that are followed.
+    Followed(Box<Followed>),
     /// Hosts that share a memory.
     Machine(Box<Machine>),
 }
@@ -35,6 +38,7 @@ impl Node for AnyNode {
             Self::Switch(switch) => switch.next_timer(),
             Self::Tor(tor) => tor.next_timer(),
             Self::Tapped(tapped) => tapped.node.next_timer(),
+            Self::Followed(one) => one.node.next_timer(),
             Self::Machine(machine) => machine.next_timer(),
         }
     }
@@ -46,6 +50,7 @@ impl Node for AnyNode {
             Self::Switch(switch) => switch.next_departure(),
             Self::Tor(tor) => tor.next_departure(),
             Self::Tapped(tapped) => tapped.node.next_departure(),
+            Self::Followed(one) => one.node.next_departure(),
             Self::Machine(machine) => machine.next_departure(),
         }
     }
@@ -57,6 +62,7 @@ impl Node for AnyNode {
             Self::Switch(switch) => switch.arrive(now, port, packet, out),
             Self::Tor(tor) => tor.arrive(now, port, packet, out),
             Self::Tapped(tapped) => tapped.arrive(now, port, packet, out),
+            Self::Followed(one) => one.arrive(now, port, packet, out),
             Self::Machine(machine) => machine.arrive(now, port, packet, out),
         }
     }
@@ -67,6 +73,7 @@ impl Node for AnyNode {
             Self::Switch(switch) => switch.timer(now, out),
             Self::Tor(tor) => tor.timer(now, out),
             Self::Tapped(tapped) => tapped.timer(now, out),
+            Self::Followed(one) => one.timer(now, out),
             Self::Machine(machine) => machine.timer(now, out),
         }
     }
@@ -79,6 +86,7 @@ impl Node for AnyNode {
             Self::Switch(switch) => visit.visit(&mut **switch),
             Self::Tor(tor) => visit_apart(visit, &mut **tor),
             Self::Tapped(tapped) => visit_apart(visit, &mut **tapped),
+            Self::Followed(one) => visit_apart(visit, &mut **one),
             Self::Machine(machine) => visit_apart(visit, &mut **machine),
         }
     }
@@ -90,7 +98,7 @@ impl Node for AnyNode {
             (Self::Host(host), 1) => host.prefetch(),
             (Self::Switch(switch), 0) => prefetch_all(&**switch),
             (Self::Switch(switch), 1) => switch.prefetch(),
-            (Self::Tapped(_) | Self::Tor(_) | Self::Machine(_), _) => {}
+            (Self::Tapped(_) | Self::Followed(_) | Self::Tor(_) | Self::Machine(_), _) => {}
             (Self::Switch(switch), 2) => switch.prefetch_queues(),
             (_, 2) => {}
             (_, 3) => {
@@ -110,6 +118,7 @@ impl Node for AnyNode {
             Self::Switch(switch) => switch.depart(now, out),
             Self::Tor(tor) => tor.depart(now, out),
             Self::Tapped(tapped) => tapped.depart(now, out),
+            Self::Followed(one) => one.depart(now, out),
             Self::Machine(machine) => machine.depart(now, out),
         }
     }
@@ -171,6 +180,30 @@ impl Node for Tapped {
     }
 }
 
+impl Node for Followed {
+    type Item = Packet;
+
+    fn next_timer(&self) -> Time {
+        self.node.next_timer()
+    }
+
+    fn next_departure(&self) -> Time {
+        self.node.next_departure()
+    }
+
+    fn arrive<O: Out<Packet>>(&mut self, now: Time, port: u32, packet: &mut Packet, out: &mut O) {
+        self.arrive(now, port, packet, out);
+    }
+
+    fn timer<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+        self.timer(now, out);
+    }
+
+    fn depart<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+        self.depart(now, out);
+    }
+}
+
 impl AnyNode {
     /// Its egress ports, in the fabric's order. Those of a machine are its NICs' own.
     pub fn ports(&self) -> &[Port] {
@@ -179,6 +212,7 @@ impl AnyNode {
             Self::Switch(switch) => switch.ports(),
             Self::Tor(tor) => tor.switch().ports(),
             Self::Tapped(tapped) => tapped.node.ports(),
+            Self::Followed(one) => one.node.ports(),
             Self::Machine(_) => &[],
         }
     }
@@ -188,6 +222,7 @@ impl AnyNode {
             Self::Host(host) => Some(host),
             Self::Switch(_) | Self::Tor(_) | Self::Machine(_) => None,
             Self::Tapped(tapped) => tapped.node.host(),
+            Self::Followed(one) => one.node.host(),
         }
     }
 
@@ -196,6 +231,7 @@ impl AnyNode {
             Self::Host(host) => Some(host),
             Self::Switch(_) | Self::Tor(_) | Self::Machine(_) => None,
             Self::Tapped(tapped) => tapped.node.host_mut(),
+            Self::Followed(one) => one.node.host_mut(),
         }
     }
 
@@ -205,6 +241,7 @@ impl AnyNode {
             Self::Switch(switch) => Some(switch),
             Self::Tor(tor) => Some(tor.switch()),
             Self::Tapped(tapped) => tapped.node.switch(),
+            Self::Followed(one) => one.node.switch(),
         }
     }
 
@@ -213,6 +250,7 @@ impl AnyNode {
         match self {
             Self::Tor(tor) => Some(tor),
             Self::Tapped(tapped) => tapped.node.tor(),
+            Self::Followed(one) => one.node.tor(),
             Self::Host(_) | Self::Switch(_) | Self::Machine(_) => None,
         }
     }
@@ -224,6 +262,7 @@ impl AnyNode {
             Self::Switch(switch) => switch.digest(),
             Self::Tor(tor) => tor.digest(),
             Self::Tapped(tapped) => tapped.node.digest(),
+            Self::Followed(one) => one.node.digest(),
             Self::Machine(_) => Digest::default(), // its NICs have theirs
         }
     }
@@ -242,6 +281,7 @@ impl AnyNode {
             Self::Switch(switch) => switch.fault(now, port, change, flying),
             Self::Tor(tor) => tor.fault(now, port, change, flying),
             Self::Tapped(tapped) => tapped.fault(now, port, change, flying),
+            Self::Followed(one) => one.fault(now, port, change, flying),
             Self::Machine(_) => unreachable!("faults are those of its NICs"),
         }
     }
@@ -253,6 +293,7 @@ impl AnyNode {
             Self::Switch(switch) => switch.reroute(routes),
             Self::Tor(tor) => tor.switch_mut().reroute(routes),
             Self::Tapped(tapped) => tapped.node.reroute(routes),
+            Self::Followed(one) => one.node.reroute(routes),
         }
     }
 

@@ -38,6 +38,8 @@ pub struct Outputs<'a> {
     pub agent: Option<Arc<dyn Line>>,
     /// Laws of the program: the registered law whose flows each has, by name.
     pub laws: Vec<(String, Own)>,
+    /// Flows to follow, by number: [`crate::Outcome::followed`] then is their log.
+    pub follow: Option<&'a [u32]>,
 }
 
 /// Why there is no simulation.

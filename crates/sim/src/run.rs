@@ -4,6 +4,7 @@ use crate::build::{Built, build};
 use crate::capture::Captures;
 use crate::collect::{collect, unsent};
 use crate::deadlock::{self, Deadlocks};
+use crate::follow;
 use crate::machine;
 use crate::node::AnyNode;
 use crate::options::{Options, Outputs, SimError};
@@ -12,6 +13,7 @@ use forebay_engine::{
     Ended, Engine, EngineAccess, EngineStats, Goal, LinkId, NodeId, Tuning, Watch,
 };
 use forebay_record::RunRecord;
+use forebay_record::why::Log;
 use forebay_scenario::model::Scenario;
 use forebay_units::{Span, Time};
 use std::sync::atomic::Ordering;
@@ -27,6 +29,8 @@ pub struct Outcome {
     pub stall: Option<String>,
     /// How the execution went; depends on threads and grouping, so it belongs to no result.
     pub execution: EngineStats,
+    /// The log of the flows that were followed, if some were.
+    pub followed: Option<Log>,
 }
 
 /// Runs a checked scenario with one seed.
@@ -75,6 +79,7 @@ pub struct Simulation<'a> {
     stall: Option<String>,
     deadlocks: Option<Deadlocks>, // where something may pause
     captures: Option<Captures<'a>>,
+    follows: bool, // some flows
 }
 
 impl<'a> Simulation<'a> {
@@ -151,6 +156,7 @@ impl<'a> Simulation<'a> {
             stall: None,
             deadlocks,
             captures,
+            follows: outputs.follow.is_some(),
         })
     }
 
@@ -255,6 +261,7 @@ impl<'a> Simulation<'a> {
             captures.end(end, &mut nodes);
         }
         let mut record = collect(self.scenario, &self.built, &nodes, &unsent, end);
+        let followed = self.follows.then(|| follow::gather(&self.built, &mut nodes, &record.flows));
         record.interrupted = interrupted;
         record.stalled = self.stall.is_some();
         let mut warnings = std::mem::take(&mut self.built.warnings);
@@ -262,7 +269,7 @@ impl<'a> Simulation<'a> {
         record.deadlocks = deadlocks;
         warnings.extend(said);
         warnings.extend(stall::watchdogs(&nodes, &self.built, end));
-        Outcome { record, warnings, stall: self.stall, execution }
+        Outcome { record, warnings, stall: self.stall, execution, followed }
     }
 }
 

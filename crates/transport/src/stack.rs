@@ -586,6 +586,14 @@ impl Sender {
         each!(Sender, self, |of| of.half.timeouts())
     }
 
+    /// Tail loss probes of a TCP sender, one that is about to leave included.
+    pub fn probes(&self) -> u64 {
+        match self {
+            Sender::Tcp(of) => of.half.probes_begun(),
+            _ => 0,
+        }
+    }
+
     /// Credits, grants or pulls that came and released something.
     pub fn credits_used(&self) -> u64 {
         each!(Sender, self, |of| of.half.credits_used())

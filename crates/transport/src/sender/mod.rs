@@ -246,6 +246,11 @@ impl TcpSender {
         self.repair.as_ref().map_or(0, |r| u64::from(r.probes))
     }
 
+    /// The same, with one that may leave and has not.
+    pub fn probes_begun(&self) -> u64 {
+        self.probes() + self.repair.as_ref().map_or(0, |r| u64::from(r.probe))
+    }
+
     /// Retransmission timeout now in force, backoff included.
     pub fn rto(&self, cfg: &TcpConfig) -> Span {
         self.rtt.rto(cfg, self.totals.srtt, self.backoff)

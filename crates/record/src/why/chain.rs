@@ -1,0 +1,356 @@
+//! The walk backward from the event that completed a flow to its start.
+//!
+//! A packet that arrived is followed to the host that sent it, hop by hop. At a sender the walk goes back to the event that let
+//! the packet leave: the start of the flow, a timer, or an answer, which is followed to the receiver, and there to the data that it
+//! answers, and so on. A round trip that a sender waited for is made of queueing, named as such, and of the rest, named by what
+//! made the sender wait. A repair goes back to the copy before it: what lies between is the wait for the repair. The time in which the flow's own packets left is serialization, wherever the sender could send.
+
+use super::index::{Index, OfFlow};
+use super::log::{Arrived, FollowedFlow, HostStages, Left, Log, Role, SenderEvent, Waits};
+use super::part::{Part, Repair};
+use forebay_units::{Span, Time};
+
+/// A stretch of a completion time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Piece {
+    /// What it went to.
+    pub part: Part,
+    /// The link whose port it was spent at, of queueing, pauses and the NIC.
+    pub link: Option<u32>,
+    /// Begin.
+    pub from: Time,
+    /// End.
+    pub to: Time,
+}
+
+impl Piece {
+    /// Its length.
+    pub fn span(&self) -> Span {
+        self.to.since(self.from)
+    }
+}
+
+/// A completion time in pieces.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Explained {
+    /// The flow.
+    pub flow: FollowedFlow,
+    /// From its start to its completion, each beginning where the one before ends.
+    pub pieces: Vec<Piece>,
+}
+
+impl Explained {
+    /// What went to a part in all.
+    pub fn total(&self, part: Part) -> Span {
+        self.pieces.iter().filter(|one| one.part == part).map(Piece::span).sum()
+    }
+
+    /// The completion time.
+    pub fn fct(&self) -> Span {
+        self.flow.done.since(self.flow.start)
+    }
+}
+
+/// Where the time of every flow of a log went.
+pub fn explain(log: &Log) -> Vec<Explained> {
+    let index = Index::of(log);
+    let one = |flow: &FollowedFlow| {
+        let mut walk = Walk {
+            log,
+            index: &index,
+            of: &index.flows[&flow.flow],
+            flow,
+            at: flow.done,
+            pieces: Vec::new(),
+        };
+        walk.go();
+        walk.reach(flow.start, Part::Unexplained, None);
+        walk.pieces.reverse();
+        Explained { flow: *flow, pieces: walk.pieces }
+    };
+    log.flows.iter().map(one).collect()
+}
+
+struct Walk<'a> {
+    log: &'a Log,
+    index: &'a Index,
+    of: &'a OfFlow,
+    flow: &'a FollowedFlow,
+    at: Time, // everything from here on is told
+    pieces: Vec<Piece>,
+}
+
+/// Who let a sender send.
+enum Cause {
+    /// A packet of data that came to the receiver, whose answer released it.
+    Data(Left),
+    /// Nobody: the sender could send from the start.
+    Start,
+    /// The log does not tell.
+    Unknown,
+}
+
+impl Walk<'_> {
+    fn go(&mut self) {
+        let Some(mut packet) = self.completion() else { return };
+        loop {
+            match self.cause(&packet) {
+                Cause::Data(earlier) => packet = earlier,
+                Cause::Start => return self.send_until(self.flow.start, Part::Nic),
+                Cause::Unknown => return,
+            }
+        }
+    }
+
+    /// Adds what happened back to `from`.
+    fn reach(&mut self, from: Time, part: Part, link: Option<u32>) {
+        let from = from.max(self.flow.start);
+        if from >= self.at {
+            return;
+        }
+        let to = std::mem::replace(&mut self.at, from);
+        match self.pieces.last_mut() {
+            Some(last) if last.part == part && last.link == link => last.from = from,
+            _ => self.pieces.push(Piece { part, link, from, to }),
+        }
+    }
+
+    /// From the completion to the transmission of the packet that completed the flow.
+    fn completion(&mut self) -> Option<Left> {
+        let size = self.flow.size;
+        let in_order = self.of.received.iter().find(|one| one.upto >= size)?.at;
+        if self.flow.host[1].memory {
+            self.reach(in_order, Part::Copy, None);
+        }
+        let last = self.data_until(in_order, size)?;
+        self.climb(last.at, 1, Part::Ring);
+        self.trip(&last, None)
+    }
+
+    /// The data on which a receiver had everything below `upto` at `at`.
+    fn data_until(&self, at: Time, upto: u64) -> Option<Arrived> {
+        let came = self.of.data.partition_point(|one| one.at <= at);
+        let before = &self.of.data[..came];
+        let fits = |one: &&Arrived| one.id.seq < upto || self.flow.on_credit;
+        before.iter().rev().find(fits).or(before.last()).copied()
+    }
+
+    /// Time between the cable and the stack of a host, back to `at`.
+    fn climb(&mut self, at: Time, host: usize, otherwise: Part) {
+        let HostStages { ring, memory } = self.flow.host[host];
+        let part = match (ring, memory) {
+            (_, true) => Part::Memory,
+            (true, false) => Part::Ring,
+            (false, false) => otherwise,
+        };
+        self.reach(at, part, None);
+    }
+
+    /// The way of a packet back to the host that sent it. `held`: what its sender waited for meanwhile, unless it completed the flow.
+    fn trip(&mut self, arrived: &Arrived, held: Option<Part>) -> Option<Left> {
+        let (mut at, mut link) = (arrived.at, arrived.link);
+        loop {
+            let LinkOf { from: node, flight } = self.link(link);
+            let end = Time::ZERO + at.since(Time::ZERO).saturating_sub(flight);
+            let left = *self.of.left(link, end)?;
+            self.reach(end, held.unwrap_or(Part::Propagation), None);
+            let start = left.start();
+            if node == self.flow.src || node == self.flow.dst {
+                self.reach(start, held.unwrap_or(Part::Serialization), None);
+                return Some(left);
+            }
+            let (mut left, mut start) = (left, start);
+            let mut arrival = self.of.arrived(node, left.id, end)?;
+            self.reach(start.max(arrival.0), held.unwrap_or(Part::Serialization), None);
+            // Behind its own flow's packet it does not queue, it is sent.
+            while let Some(own) =
+                self.of.left(link, start).filter(|own| arrival.0 < start && own.role == left.role)
+            {
+                (left, start) = (*own, own.start());
+                arrival = self.of.arrived(node, left.id, left.end)?;
+                self.reach(start.max(arrival.0), held.unwrap_or(Part::Serialization), None);
+            }
+            let (came, over) = arrival;
+            self.wait_at(came, link, left.class, Part::Queue);
+            (at, link) = (came, over);
+        }
+    }
+
+    fn link(&self, link: u32) -> LinkOf {
+        let of = self.log.links[link as usize];
+        LinkOf { from: of.from, flight: of.flight }
+    }
+
+    /// A wait at a port back to `from`: paused, or `part`.
+    fn wait_at(&mut self, from: Time, link: u32, class: u8, part: Part) {
+        for (begins, ends) in self.index.paused(link, class, from, self.at) {
+            self.reach(ends, part, Some(link));
+            self.reach(begins, Part::Pause, Some(link));
+        }
+        self.reach(from, part, Some(link));
+    }
+
+    /// Time back to `from` in which the flow's own packets left, and else `rest`: where that is the NIC, it may have been paused.
+    fn send_until(&mut self, from: Time, rest: Part) {
+        let (link, class) =
+            self.of.sent.first().map_or((None, 0), |one| (Some(one.link), one.class));
+        while self.at > from {
+            let begun = self.of.sent.partition_point(|one| one.start() < self.at);
+            let own = begun.checked_sub(1).map(|i| self.of.sent[i]).filter(|one| one.end > from);
+            let gap_from = own.map_or(from, |one| one.end.max(from));
+            match (rest, link) {
+                (Part::Nic, Some(link)) => self.wait_at(gap_from, link, class, rest),
+                _ => self.reach(gap_from, rest, None),
+            }
+            let Some(own) = own else { break };
+            let before = self.at;
+            self.reach(own.start().max(from), Part::Serialization, None);
+            if self.at == before && own.start() >= before {
+                break;
+            }
+        }
+        self.reach(from, rest, None);
+    }
+
+    /// Goes back from a packet's transmission to what let it leave.
+    fn cause(&mut self, packet: &Left) -> Cause {
+        let handed = self.handed(packet);
+        self.send_until(handed, Part::Nic);
+        if let Some(lost) = self.copy_before(packet) {
+            return self.repair(handed, lost);
+        }
+        let events = &self.of.events;
+        let mut below = events.partition_point(|one| one.at <= handed);
+        loop {
+            let Some(i) = events[..below].iter().rposition(|one| one.before != Waits::Nic) else {
+                return Cause::Start;
+            };
+            let event = events[i];
+            self.send_until(event.at, Part::Nic);
+            let expired = match () {
+                () if event.timeout => Some(Repair::Timeout),
+                () if event.probe => Some(Repair::Probe),
+                () => None,
+            };
+            let until = if let Some(timer) = expired {
+                let armed = i.checked_sub(1);
+                self.reach(self.time_of(armed), Part::Repair(timer), None);
+                armed
+            } else if event.before == Waits::Pacing {
+                let shut = events[..i].iter().rposition(|one| one.before != Waits::Pacing);
+                self.send_until(self.time_of(shut), Part::Pacing);
+                shut
+            } else if let Some(answer) = self.answer(&event) {
+                return self.round_trip(&event, &answer);
+            } else {
+                let before = i.checked_sub(1);
+                self.reach(self.time_of(before), self.held_by(event.before), None);
+                before
+            };
+            match until {
+                Some(i) => below = i + 1,
+                None => return Cause::Start,
+            }
+        }
+    }
+
+    /// The copy of a packet of data that left before it.
+    fn copy_before(&self, packet: &Left) -> Option<Left> {
+        let of = |one: &&Left| one.id.seq == packet.id.seq;
+        let sooner = self.of.sent.partition_point(|one| one.end < packet.end);
+        self.of.sent[..sooner].iter().rev().find(of).filter(|_| packet.resent).copied()
+    }
+
+    /// From the departure of a repair back to that of the copy before it.
+    fn repair(&mut self, handed: Time, lost: Left) -> Cause {
+        let events = &self.of.events;
+        let below = events.partition_point(|one| one.at <= handed);
+        let above = events.partition_point(|one| one.at <= lost.end);
+        let between = &events[above.min(below)..below];
+        let released = between.iter().rfind(|one| one.before != Waits::Nic);
+        let at = released.map_or(handed, |one| one.at);
+        let answers = self.of.answers.iter().filter(|one| one.at > lost.end && one.at <= at);
+        let newest = answers.last().map(|one| one.role);
+        let kind = match newest {
+            _ if between.iter().any(|one| one.timeout) => Repair::Timeout,
+            _ if between.iter().any(|one| one.probe) => Repair::Probe,
+            Some(Role::Nack) => Repair::Nack,
+            Some(Role::Request) => Repair::Request,
+            _ => Repair::Fast,
+        };
+        self.send_until(at, Part::Nic);
+        self.reach(lost.end, Part::Repair(kind), None);
+        Cause::Data(lost)
+    }
+
+    /// When a packet left its transport for the NIC.
+    fn handed(&self, packet: &Left) -> Time {
+        let start = packet.start();
+        if !self.flow.queued_in_nic {
+            return start;
+        }
+        let events = &self.of.events;
+        let found = if packet.resent {
+            let before = self.of.sent.iter().take_while(|one| one.end < packet.end);
+            let nth = before.filter(|one| one.resent).count() as u64;
+            events.iter().find(|one| one.resent > nth)
+        } else {
+            events.iter().find(|one| one.sent > packet.id.seq)
+        };
+        found.map_or(start, |one| one.at.min(start))
+    }
+
+    fn time_of(&self, event: Option<usize>) -> Time {
+        event.map_or(self.flow.start, |i| self.of.events[i].at)
+    }
+
+    fn held_by(&self, wait: Waits) -> Part {
+        match wait {
+            Waits::Nic => Part::Nic,
+            Waits::Application => Part::Application,
+            Waits::Pacing => Part::Pacing,
+            Waits::Congestion | Waits::Receiver if self.flow.on_credit => Part::Credit,
+            Waits::Congestion => Part::Window,
+            Waits::Receiver => Part::ReceiveWindow,
+        }
+    }
+
+    /// The answer that an event was about: one that came then, or that came before and had to climb.
+    fn answer(&self, event: &SenderEvent) -> Option<Arrived> {
+        let came = self.of.answers.partition_point(|one| one.at <= event.at);
+        let newest = *self.of.answers[..came].last()?;
+        let HostStages { ring, memory } = self.flow.host[0];
+        (newest.at == event.at || ring || memory).then_some(newest)
+    }
+
+    /// From an event back over the answer that caused it to the transmission of the data that it answered.
+    fn round_trip(&mut self, event: &SenderEvent, answer: &Arrived) -> Cause {
+        let held = self.held_by(event.before);
+        self.climb(answer.at, 0, held);
+        let Some(left) = self.trip(answer, Some(held)) else { return Cause::Unknown };
+        let Some(data) = self.answered(&left) else { return Cause::Unknown };
+        self.climb(data.at, 1, held);
+        match self.trip(&data, Some(held)) {
+            Some(data) => Cause::Data(data),
+            None => Cause::Unknown,
+        }
+    }
+
+    /// The data that an answer was about: what completed the bytes that it was the first to acknowledge, or what came last before it left.
+    fn answered(&self, answer: &Left) -> Option<Arrived> {
+        let start = answer.start();
+        let same = |one: &&Arrived| one.role == Role::Ack && one.id.seq == answer.id.seq;
+        let first = self.of.answers.iter().find(same).is_some_and(|one| one.id == answer.id);
+        let acknowledged = self.of.received.iter().find(|one| one.upto >= answer.id.seq);
+        match acknowledged.filter(|one| first && answer.role == Role::Ack && one.at <= start) {
+            Some(one) => self.data_until(one.at, answer.id.seq),
+            None => self.data_until(start, u64::MAX),
+        }
+    }
+}
+
+/// Of a link, what the walk looks at.
+struct LinkOf {
+    from: u32,
+    flight: Span,
+}

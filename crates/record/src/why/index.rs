@@ -1,0 +1,103 @@
+//! A log in the order in which a walk backward looks things up.
+
+use super::log::{Arrived, Left, Log, PacketId, Received, Role, SenderEvent};
+use forebay_units::Time;
+use std::collections::BTreeMap;
+use std::ops::Bound::Included;
+
+/// What one flow did.
+#[derive(Default)]
+pub(super) struct OfFlow {
+    left: BTreeMap<(u32, Time), Left>, // by link and end of transmission
+    arrived: BTreeMap<(u32, PacketId, Time), u32>, // by node; the link
+    pub answers: Vec<Arrived>,         // at the sending host, by time
+    pub data: Vec<Arrived>,            // at the receiving host, by time
+    pub sent: Vec<Left>,               // data at the sending host, by time
+    pub events: Vec<SenderEvent>,
+    pub received: Vec<Received>,
+}
+
+impl OfFlow {
+    /// The packet whose transmission on a link ended at `end`.
+    pub fn left(&self, link: u32, end: Time) -> Option<&Left> {
+        self.left.get(&(link, end))
+    }
+
+    /// When and over which link a packet came last to a node by `until`.
+    pub fn arrived(&self, node: u32, id: PacketId, until: Time) -> Option<(Time, u32)> {
+        let range = (Included((node, id, Time::ZERO)), Included((node, id, until)));
+        self.arrived.range(range).next_back().map(|((_, _, at), link)| (*at, *link))
+    }
+}
+
+/// All of a log.
+pub(super) struct Index {
+    pub flows: BTreeMap<u32, OfFlow>,
+    pauses: BTreeMap<u32, Vec<(Time, u8)>>, // by link
+}
+
+impl Index {
+    pub fn of(log: &Log) -> Self {
+        let mut flows: BTreeMap<u32, OfFlow> =
+            log.flows.iter().map(|one| (one.flow, OfFlow::default())).collect();
+        let ends: BTreeMap<u32, (u32, u32)> =
+            log.flows.iter().map(|one| (one.flow, (one.src, one.dst))).collect();
+        let mut pauses: BTreeMap<u32, Vec<(Time, u8)>> = BTreeMap::new();
+        for (node, seen) in (0u32..).zip(&log.nodes) {
+            for one in &seen.arrived {
+                let Some(flow) = flows.get_mut(&one.flow) else { continue };
+                let (src, dst) = ends[&one.flow];
+                flow.arrived.insert((node, one.id, one.at), one.link);
+                if node == src && one.role != Role::Data {
+                    flow.answers.push(*one);
+                } else if node == dst && one.role == Role::Data {
+                    flow.data.push(*one);
+                }
+            }
+            for one in &seen.left {
+                let Some(flow) = flows.get_mut(&one.flow) else { continue };
+                flow.left.insert((one.link, one.end), *one);
+                if node == ends[&one.flow].0 && one.role == Role::Data {
+                    flow.sent.push(*one);
+                }
+            }
+            for one in &seen.senders {
+                if let Some(flow) = flows.get_mut(&one.flow) {
+                    flow.events.push(*one);
+                }
+            }
+            for one in &seen.receivers {
+                if let Some(flow) = flows.get_mut(&one.flow) {
+                    flow.received.push(*one);
+                }
+            }
+            for one in &seen.paused {
+                pauses.entry(one.link).or_default().push((one.at, one.classes));
+            }
+        }
+        for flow in flows.values_mut() {
+            flow.sent.sort_by_key(|one| one.end);
+        }
+        Self { flows, pauses }
+    }
+
+    /// Stretches of `[from, to)` in which a class of a link was paused, the last first.
+    pub fn paused(&self, link: u32, class: u8, from: Time, to: Time) -> Vec<(Time, Time)> {
+        let Some(frames) = self.pauses.get(&link) else { return Vec::new() };
+        let bit = 1u8 << class.min(7);
+        let mut found: Vec<(Time, Time)> = Vec::new();
+        let first = frames.partition_point(|one| one.0 <= from).saturating_sub(1);
+        for (i, (at, classes)) in frames.iter().enumerate().skip(first) {
+            if *at >= to {
+                break;
+            }
+            let until = frames.get(i + 1).map_or(Time::MAX, |next| next.0).min(to);
+            let begins = (*at).max(from);
+            if classes & bit != 0 && until > begins {
+                found.push((begins, until));
+            }
+        }
+        found.reverse();
+        found
+    }
+}

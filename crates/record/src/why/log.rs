@@ -1,0 +1,207 @@
+//! What a simulation logs of the flows that it follows.
+
+use forebay_units::{Span, Time};
+
+/// The log of one simulation.
+#[derive(Clone, Debug, Default)]
+pub struct Log {
+    /// By node, in canonical order, hosts first.
+    pub nodes: Vec<NodeLog>,
+    /// By link.
+    pub links: Vec<LinkOf>,
+    /// Names of nodes.
+    pub names: Vec<String>,
+    /// The flows that were followed and are complete, ascending.
+    pub flows: Vec<FollowedFlow>,
+}
+
+/// A directed link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LinkOf {
+    /// Sending node.
+    pub from: u32,
+    /// Receiving node.
+    pub to: u32,
+    /// From the last bit sent to the arrival: propagation and ingress latency.
+    pub flight: Span,
+}
+
+/// A flow that was followed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FollowedFlow {
+    /// Its number.
+    pub flow: u32,
+    /// Sending host.
+    pub src: u32,
+    /// Receiving host.
+    pub dst: u32,
+    /// Payload in bytes.
+    pub size: u64,
+    /// When the application handed it over.
+    pub start: Time,
+    /// When the receiver had all of it, and read it where readers are modelled.
+    pub done: Time,
+    /// FCT on the empty path.
+    pub ideal: Span,
+    /// Whether its receiver decides what it sends, by credits, grants or pulls.
+    pub on_credit: bool,
+    /// Whether a super-packet, or what a window allows, may stand in the NIC before it leaves.
+    pub queued_in_nic: bool,
+    /// What packets cross at the sending and at the receiving host.
+    pub host: [HostStages; 2],
+}
+
+/// What a packet crosses between the cable and the stack.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct HostStages {
+    /// A receive ring with interrupts.
+    pub ring: bool,
+    /// NIC buffer, PCIe link, IIO and memory.
+    pub memory: bool,
+}
+
+/// What happened at one node, in the order of events.
+#[derive(Clone, Debug, Default)]
+pub struct NodeLog {
+    /// Packets that came.
+    pub arrived: Vec<Arrived>,
+    /// Packets that left.
+    pub left: Vec<Left>,
+    /// Pause frames that came.
+    pub paused: Vec<Paused>,
+    /// Changes of senders.
+    pub senders: Vec<SenderEvent>,
+    /// Changes of receivers.
+    pub receivers: Vec<Received>,
+}
+
+/// What a packet is to the transport of its flow.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Role {
+    /// Data, whole or trimmed, and messages of the sender without payload.
+    Data,
+    /// An ACK.
+    Ack,
+    /// A negative ACK, or a trimmed packet that comes back.
+    Nack,
+    /// Credit, a grant or a pull.
+    Credit,
+    /// A request for bytes that are missing.
+    Request,
+    /// Another answer.
+    Other,
+}
+
+/// What does not change of a packet on its way.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct PacketId {
+    /// Kind on the wire; one number for data, trimmed or not.
+    pub kind: u8,
+    /// Sequence number.
+    pub seq: u64,
+    /// Sender's clock.
+    pub stamp: u32,
+    /// Path, window or priority.
+    pub word: u16,
+}
+
+/// A packet came to a node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Arrived {
+    /// Its flow.
+    pub flow: u32,
+    /// Over this link.
+    pub link: u32,
+    /// When the node got it.
+    pub at: Time,
+    /// Which packet.
+    pub id: PacketId,
+    /// What it is.
+    pub role: Role,
+}
+
+/// A packet left a node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Left {
+    /// Its flow.
+    pub flow: u32,
+    /// Over this link.
+    pub link: u32,
+    /// End of its transmission.
+    pub end: Time,
+    /// How long the transmission took.
+    pub tx: Span,
+    /// Which packet.
+    pub id: PacketId,
+    /// What it is.
+    pub role: Role,
+    /// Traffic class.
+    pub class: u8,
+    /// Data that was sent before.
+    pub resent: bool,
+}
+
+impl Left {
+    /// Begin of its transmission.
+    pub fn start(&self) -> Time {
+        Time::ZERO + self.end.since(Time::ZERO).saturating_sub(self.tx)
+    }
+}
+
+/// A pause frame came.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Paused {
+    /// When.
+    pub at: Time,
+    /// Link that it pauses.
+    pub link: u32,
+    /// Classes that are paused from then on, one bit each.
+    pub classes: u8,
+}
+
+/// What a sender waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Waits {
+    /// Its turn at the NIC.
+    Nic,
+    /// All that was written has left.
+    Application,
+    /// Congestion window.
+    Congestion,
+    /// Receive window, or credit.
+    Receiver,
+    /// Pacing.
+    Pacing,
+}
+
+/// An event changed a sender.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SenderEvent {
+    /// Its flow.
+    pub flow: u32,
+    /// When.
+    pub at: Time,
+    /// What it waited for before.
+    pub before: Waits,
+    /// What it waits for from then on.
+    pub after: Waits,
+    /// Payload that has left it, without repairs.
+    pub sent: u64,
+    /// Packets that it has sent again.
+    pub resent: u64,
+    /// Whether its retransmission timer expired.
+    pub timeout: bool,
+    /// Whether it was about to send a tail loss probe.
+    pub probe: bool,
+}
+
+/// An event changed a receiver.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Received {
+    /// Its flow.
+    pub flow: u32,
+    /// When.
+    pub at: Time,
+    /// Bytes in order.
+    pub upto: u64,
+}

@@ -1,0 +1,165 @@
+//! Names of the parts of a completion time.
+
+/// How a loss was found.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Repair {
+    /// By ACKs: fast retransmit, RACK.
+    Fast,
+    /// By a tail loss probe.
+    Probe,
+    /// By the retransmission timeout.
+    Timeout,
+    /// By a negative ACK, or a trimmed packet that came back.
+    Nack,
+    /// By a receiver that requests what is missing.
+    Request,
+}
+
+/// What a stretch of a completion time went to.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Part {
+    /// Transmission of the flow's own packets: at its NIC, and at each hop of the packet that completed it.
+    Serialization,
+    /// Propagation and latency of the path of the packet that completed it.
+    Propagation,
+    /// The NIC sent other flows, or ACKs.
+    Nic,
+    /// Round trips that the congestion window made it wait for, without their queueing.
+    Window,
+    /// Round trips that the receive window made it wait for, likewise.
+    ReceiveWindow,
+    /// The gate of its pacing rate was shut.
+    Pacing,
+    /// The application had written nothing that was not sent.
+    Application,
+    /// Waiting for credit, grants or pulls, likewise.
+    Credit,
+    /// In the queue of a port.
+    Queue,
+    /// In the queue of a port whose class was paused.
+    Pause,
+    /// Waiting until a loss was found, and its repair was requested.
+    Repair(Repair),
+    /// In the receive ring of a host, for an interrupt.
+    Ring,
+    /// Between the cable and memory: NIC buffer, PCIe link, IIO slots.
+    Memory,
+    /// In memory, until a core had copied it to the application.
+    Copy,
+    /// What the log does not tell.
+    Unexplained,
+}
+
+/// Parts that belong together in a picture.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Family {
+    /// Sending and propagation.
+    Path,
+    /// What held the sender.
+    Sender,
+    /// Queues.
+    Queues,
+    /// Pauses.
+    Pauses,
+    /// Loss repair.
+    Repair,
+    /// Hosts, between cable and application.
+    Host,
+}
+
+impl Part {
+    /// All of them, in the order of columns and bars.
+    pub const ALL: [Self; 19] = [
+        Self::Serialization,
+        Self::Propagation,
+        Self::Nic,
+        Self::Window,
+        Self::ReceiveWindow,
+        Self::Pacing,
+        Self::Application,
+        Self::Credit,
+        Self::Queue,
+        Self::Pause,
+        Self::Repair(Repair::Fast),
+        Self::Repair(Repair::Probe),
+        Self::Repair(Repair::Timeout),
+        Self::Repair(Repair::Nack),
+        Self::Repair(Repair::Request),
+        Self::Ring,
+        Self::Memory,
+        Self::Copy,
+        Self::Unexplained,
+    ];
+
+    /// Its place in [`Part::ALL`].
+    pub fn index(self) -> usize {
+        Self::ALL.iter().position(|one| *one == self).unwrap_or(Self::ALL.len() - 1)
+    }
+
+    /// Its word in files.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Serialization => "serialization",
+            Self::Propagation => "propagation",
+            Self::Nic => "nic_others",
+            Self::Window => "congestion_window",
+            Self::ReceiveWindow => "receive_window",
+            Self::Pacing => "pacing",
+            Self::Application => "application",
+            Self::Credit => "credit",
+            Self::Queue => "queue",
+            Self::Pause => "pause",
+            Self::Repair(Repair::Fast) => "repair_fast",
+            Self::Repair(Repair::Probe) => "repair_tlp",
+            Self::Repair(Repair::Timeout) => "repair_rto",
+            Self::Repair(Repair::Nack) => "repair_nack",
+            Self::Repair(Repair::Request) => "repair_request",
+            Self::Ring => "ring",
+            Self::Memory => "memory",
+            Self::Copy => "copy",
+            Self::Unexplained => "unexplained",
+        }
+    }
+
+    /// Its name for people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Serialization => "serialization",
+            Self::Propagation => "propagation",
+            Self::Nic => "NIC busy with other flows",
+            Self::Window => "congestion window",
+            Self::ReceiveWindow => "receive window",
+            Self::Pacing => "pacing",
+            Self::Application => "application",
+            Self::Credit => "credits and grants",
+            Self::Queue => "queueing",
+            Self::Pause => "stopped by pause",
+            Self::Repair(Repair::Fast) => "loss repair, fast retransmit",
+            Self::Repair(Repair::Probe) => "loss repair, tail loss probe",
+            Self::Repair(Repair::Timeout) => "loss repair, timeout",
+            Self::Repair(Repair::Nack) => "loss repair, NACK",
+            Self::Repair(Repair::Request) => "loss repair, request of the receiver",
+            Self::Ring => "receive ring and interrupts",
+            Self::Memory => "NIC buffer, PCIe and IIO",
+            Self::Copy => "copy to the application",
+            Self::Unexplained => "unexplained",
+        }
+    }
+
+    /// Where it belongs.
+    pub fn family(self) -> Family {
+        match self {
+            Self::Serialization | Self::Propagation => Family::Path,
+            Self::Nic
+            | Self::Window
+            | Self::ReceiveWindow
+            | Self::Pacing
+            | Self::Application
+            | Self::Credit => Family::Sender,
+            Self::Queue => Family::Queues,
+            Self::Pause => Family::Pauses,
+            Self::Repair(_) | Self::Unexplained => Family::Repair,
+            Self::Ring | Self::Memory | Self::Copy => Family::Host,
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! How senders and receivers of a host stand, for whoever follows flows: a look, which changes nothing.
+
+use super::Host;
+use crate::flow_map::DONE;
+use crate::follow::Look;
+use forebay_record::why::HostStages;
+use forebay_wire::FlowId;
+
+impl Host {
+    /// A sender that has started and has not ended.
+    pub fn look_at_sender(&self, flow: u32) -> Option<Look> {
+        let slot = self.send.of.get(FlowId(flow)).filter(|slot| *slot != DONE)?;
+        let sender = &self.send.slots[slot as usize].sender;
+        let size = self.common.flows[flow as usize].size.get();
+        Some(Look {
+            waits: sender.waits_for(),
+            sent: size.saturating_sub(sender.unsent()),
+            acked: sender.acked().get(),
+            resent: sender.retransmits(),
+            timeouts: sender.timeouts(),
+            probes: sender.probes(),
+        })
+    }
+
+    /// Bytes in order at a receiver to which something has come and that is not complete.
+    pub fn look_at_receiver(&self, flow: u32) -> Option<u64> {
+        let slot = self.receive.of.get(FlowId(flow)).filter(|slot| *slot != DONE)?;
+        Some(self.receive.slots[slot as usize].receiver.delivered().get())
+    }
+
+    /// Whether a sender has ended.
+    pub fn is_sent(&self, flow: u32) -> bool {
+        self.send.of.get(FlowId(flow)) == Some(DONE)
+    }
+
+    /// Whether a receiver has all.
+    pub fn is_received(&self, flow: u32) -> bool {
+        self.receive.of.get(FlowId(flow)) == Some(DONE)
+    }
+
+    /// What packets cross between the cable and the stack; `copies`: whether their transport takes interrupts.
+    pub fn stages(&self, copies: bool) -> HostStages {
+        HostStages { ring: copies && self.ring.is_some(), memory: self.memory.is_some() }
+    }
+
+    /// Whether data may stand in the NIC after it has left its sender.
+    pub fn queues_in_nic(&self) -> bool {
+        self.nic.pushes || self.nic.burst.is_some()
+    }
+}

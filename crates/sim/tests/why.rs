@@ -1,0 +1,171 @@
+//! Where completion times go: parts that add up to the picosecond, over random scenarios and in closed forms.
+
+mod common;
+
+use common::random::draw;
+use common::{run, scenario};
+use forebay_record::RunRecord;
+use forebay_record::why::{Explained, Part, Repair, explain};
+use forebay_scenario::model::Scenario;
+use forebay_sim::{Options, Outputs, Simulation, Watch};
+use forebay_units::{Span, Time};
+use proptest::prelude::*;
+
+/// All flows of a scenario, followed.
+fn followed(scenario: &Scenario, options: Options) -> (RunRecord, Vec<Explained>) {
+    let all: Vec<u32> = (0..1 << 16).collect();
+    let outputs = Outputs { follow: Some(&all), ..Outputs::default() };
+    let mut simulation = Simulation::with_outputs(scenario, 1, options, outputs).unwrap();
+    simulation.advance(Time::MAX, &Watch::default());
+    let outcome = simulation.finish();
+    (outcome.record, explain(&outcome.followed.unwrap()))
+}
+
+/// Checks that the pieces of each flow tile its completion time.
+fn tiles(record: &RunRecord, all: &[Explained]) {
+    let complete = record.flows.iter().filter(|row| row.fct().is_some() && !row.is_endless());
+    let mut explained = all.iter();
+    for row in complete {
+        let one = explained.next().expect("every flow that is complete is explained");
+        assert_eq!(one.flow.flow, row.flow);
+        let mut at = row.start;
+        for piece in &one.pieces {
+            assert_eq!(piece.from, at, "flow {}: no gap and no overlap", row.flow);
+            assert!(piece.to > piece.from);
+            at = piece.to;
+        }
+        assert_eq!(Some(at), row.delivered, "flow {}", row.flow);
+        let sum: Span = Part::ALL.iter().map(|part| one.total(*part)).sum();
+        assert_eq!(Some(sum), row.fct());
+    }
+    assert!(explained.next().is_none());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn parts_add_up_and_following_changes_nothing(seed in any::<u64>().no_shrink()) {
+        one(seed);
+    }
+}
+
+fn one(seed: u64) {
+    let drawn = draw(seed, 0);
+    let scenario = scenario(&drawn.text);
+    let whole = run(&scenario, 1, Options::default()).record;
+    let (record, all) = followed(&scenario, Options::default());
+    assert_eq!(record.digest, whole.digest, "seed {seed}");
+    assert_eq!(record.flows, whole.flows, "seed {seed}");
+    tiles(&record, &all);
+    let (again, same) = followed(&scenario, Options { threads: 2, ..Options::default() });
+    assert_eq!(again.digest, whole.digest, "seed {seed}");
+    assert_eq!(same, all, "seed {seed}: parts on two threads");
+    let lost = all.iter().filter(|one| one.total(Part::Unexplained) > Span::ZERO).count();
+    assert!(drawn.faulty || lost == 0, "seed {seed}: {lost} of {} flows", all.len());
+}
+
+#[test]
+fn one_seed() {
+    if let Some(seed) = std::env::var("FOREBAY_SEED").ok().and_then(|s| s.parse().ok()) {
+        println!("{}", draw(seed, 0).text);
+        one(seed);
+    }
+}
+
+/// Parts of each flow, without those that are zero.
+fn parts(text: &str) -> (RunRecord, Vec<Explained>) {
+    let scenario = scenario(text);
+    let (record, all) = followed(&scenario, Options::default());
+    tiles(&record, &all);
+    (record, all)
+}
+
+/// A star of hosts at 10 Gb/s, 1 us each, with a switch that takes no time.
+fn star(hosts: u32, rest: &str) -> String {
+    format!(
+        "version = 1\nstop = {{ time = \"3s\" }}\n[fabric]\nkind = \"star\"\nhosts = {hosts}\n\
+         host_link = {{ rate = \"10Gbps\", delay = \"1us\" }}\n{rest}"
+    )
+}
+
+const BIG_WINDOW: &str = "[transport]\nkind = \"tcp\"\nlaw = \"reno\"\ninitial_window = \"4MB\"\n";
+
+#[test]
+fn a_flow_alone_sends_and_propagates_and_nothing_else() {
+    let traffic = "[[traffic]]\nkind = \"list\"\nflows = [{ from = \"host[0]\", to = \"host[1]\", size = \"300KB\", at = \"7us\" }]\n";
+    let (record, all) = parts(&star(2, &format!("{BIG_WINDOW}{traffic}")));
+    let (one, row) = (&all[0], &record.flows[0]);
+    assert_eq!(row.fct(), Some(row.ideal));
+    let links = &scenario(&star(2, &format!("{BIG_WINDOW}{traffic}"))).fabric;
+    let flight = Span::from_us(2) + links.switch.latency;
+    assert_eq!(one.total(Part::Propagation), flight);
+    assert_eq!(one.total(Part::Serialization), row.ideal - flight);
+}
+
+#[test]
+fn a_small_window_costs_round_trips_and_no_queue() {
+    let window = "[transport]\nkind = \"tcp\"\nlaw = \"reno\"\ninitial_window = \"2896B\"\n";
+    let traffic = "[[traffic]]\nkind = \"list\"\nflows = [{ from = \"host[0]\", to = \"host[1]\", size = \"14480B\", at = \"0s\" }]\n";
+    let (_, all) = parts(&star(2, &format!("{window}{traffic}")));
+    let one = &all[0];
+    assert_eq!(one.total(Part::Queue) + one.total(Part::Nic), Span::ZERO);
+    assert!(one.total(Part::Window) > Span::ZERO);
+}
+
+#[test]
+fn of_an_incast_all_but_the_ideal_is_queueing_at_the_port_of_the_receiver() {
+    let traffic =
+        "[[traffic]]\nkind = \"incast\"\nfan_in = 8\nsize = \"57920B\"\nto = \"host[0]\"\n";
+    let (record, all) = parts(&star(9, &format!("{BIG_WINDOW}{traffic}")));
+    assert_eq!(all.len(), 8);
+    for (one, row) in all.iter().zip(&record.flows) {
+        let queue = one.total(Part::Queue);
+        assert_eq!(queue, row.fct().unwrap() - row.ideal, "flow {}", row.flow);
+        let ports: Vec<_> = one.pieces.iter().filter_map(|piece| piece.link).collect();
+        assert!(ports.windows(2).all(|pair| pair[0] == pair[1]));
+    }
+    assert!(all.iter().any(|one| one.total(Part::Queue) > one.flow.ideal * 5));
+}
+
+#[test]
+fn a_flow_that_loses_its_last_packets_waits_for_a_probe_or_the_timeout() {
+    let flow = "[[traffic]]\nkind = \"list\"\nflows = [{ from = \"host[0]\", to = \"host[1]\", size = \"14480B\", at = \"0s\" }]\n";
+    for (keys, part) in [("", Repair::Probe), ("tail_loss_probe = false\n", Repair::Timeout)] {
+        let drop = "[[fault]]\nat = \"0s\"\nlink = \"host[0]->tor\"\ndrop = [10]\n";
+        let (record, all) = parts(&star(2, &format!("{BIG_WINDOW}{keys}{flow}{drop}")));
+        let (one, row) = (&all[0], record.flows[0]);
+        assert_eq!(row.timeouts, u32::from(part == Repair::Timeout));
+        // The flow sends once, waits from the end of its last packet on, and sends that packet again.
+        let packet = Span::from_ns(1_200);
+        let wait = row.fct().unwrap() - row.ideal - packet;
+        assert_eq!(one.total(Part::Repair(part)), wait);
+        assert_eq!(one.total(Part::Serialization), packet * 12);
+        assert_eq!(one.total(Part::Propagation), Span::from_us(2));
+    }
+}
+
+#[test]
+fn a_paused_flow_shows_its_pause() {
+    let pause = "[fabric.switch]\necn = \"off\"\nbuffer = { size = \"400KB\" }\npause = { xoff = \"20KB\" }\n";
+    let traffic =
+        "[[traffic]]\nkind = \"incast\"\nfan_in = 5\nsize = \"300KB\"\nto = \"host[0]\"\n";
+    let (record, all) = parts(&star(6, &format!("{pause}{BIG_WINDOW}{traffic}")));
+    for one in &all {
+        let port =
+            record.ports.iter().find(|p| p.node == format!("host[{}]", one.flow.src)).unwrap();
+        // While it was paused the port finished what it was sending; and it may be paused when all has left.
+        let pause = one.total(Part::Pause);
+        assert!(pause <= port.paused && pause > port.paused * 9 / 10, "{pause} of {}", port.paused);
+    }
+}
+
+#[test]
+fn a_host_whose_memory_is_busy_shows_it() {
+    let text = std::fs::read_to_string("../../scenarios/host-congestion.toml").unwrap();
+    let text = text.replace("kind = \"long\"", "kind = \"list\"").replace("stop = { time = \"100ms\" }", "stop = { time = \"20ms\" }").replace("from = [\"host[0]\", \"host[0]\", \"host[0]\", \"host[0]\"]\nto = \"host[1]\"", "flows = [{ from = \"host[0]\", to = \"host[1]\", size = \"1MB\", at = \"0s\" }, { from = \"host[0]\", to = \"host[1]\", size = \"1MB\", at = \"0s\" }]").replace("30ms", "1ms");
+    let (_, all) = parts(&text);
+    for one in &all {
+        assert!(one.total(Part::Memory) > Span::ZERO);
+    }
+}
