@@ -1,7 +1,7 @@
 //! The command line: verbs and flags, and the help that goes with them.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use forebay_units::Time;
+use forebay_units::{Bytes, Time};
 use std::path::PathBuf;
 
 /// Packet-level simulation of datacentre congestion control.
@@ -35,6 +35,14 @@ Example:
   packaging/playground/build.sh           build the page, once
   forebay play --port 0                   any free port; prints the address, opens a browser";
 
+const WHY: &str = "\
+Example:
+  forebay run --preset incast --out a
+  forebay why a
+
+The seed is run once more, with the slowest flows followed. It ends with the same digest, and the parts of each flow add up to its
+completion time exactly. They are in RUN/why.csv too.";
+
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Write a commented example scenario
@@ -61,6 +69,9 @@ pub enum Verb {
     /// Play with the simulator in a browser: a page served to this machine alone
     #[command(after_help = PLAY)]
     Play(Play),
+    /// Say where completion times went: queues, pauses, windows, pacing, losses, hosts; exact, by a second run
+    #[command(after_help = WHY)]
+    Why(Why),
     /// List control laws, or show the page of one
     Laws(Laws),
     /// List what can be named: laws, workloads, presets, metrics, columns, benches
@@ -489,6 +500,28 @@ pub struct Play {
 }
 
 #[derive(Clone, Debug, Args)]
+pub struct Why {
+    /// Results directory
+    #[arg(value_name = "RUN")]
+    pub dir: PathBuf,
+    /// Explain this flow, by its number in flows.csv; without it: the slowest 1 % by slowdown
+    #[arg(long, conflicts_with_all = ["p99", "size"])]
+    pub flow: Option<u32>,
+    /// Explain the slowest 1 % by slowdown
+    #[arg(long)]
+    pub p99: bool,
+    /// Explain flows of these sizes, all or with --p99 the slowest: 1MB.. or 10KB..100KB
+    #[arg(long, value_name = "FROM..TO", value_parser = sizes)]
+    pub size: Option<(u64, u64)>,
+    /// Seed to explain; without it: the first
+    #[arg(long, value_parser = a_seed)]
+    pub seed: Option<u64>,
+    /// Print all parts as JSON on stdout instead of the table
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Clone, Debug, Args)]
 pub struct Laws {
     /// Show the page of this law; "replay LOG" steps the law of a log (key output.law_log) through it again
     pub name: Option<String>,
@@ -528,6 +561,19 @@ fn setting(text: &str) -> Result<(String, String), String> {
             Ok((key.trim().into(), value.trim().into()))
         }
         _ => Err("write KEY=VALUE, for instance traffic[0].load=0.7".into()),
+    }
+}
+
+fn sizes(text: &str) -> Result<(u64, u64), String> {
+    let end = |text: &str, open: u64| match text.trim() {
+        "" => Some(open),
+        text => text.parse::<Bytes>().ok().map(Bytes::get),
+    };
+    let ends =
+        text.split_once("..").and_then(|(from, to)| Some((end(from, 0)?, end(to, u64::MAX)?)));
+    match ends {
+        Some((from, to)) if from < to => Ok((from, to)),
+        _ => Err("write FROM..TO with units, for instance 10KB..100KB or 1MB..".into()),
     }
 }
 

@@ -30,6 +30,7 @@ mod say;
 mod source;
 mod surroundings;
 mod sweep;
+mod why;
 
 use args::{Cli, Verb};
 use clap::Parser;
@@ -87,6 +88,7 @@ fn dispatch(verb: Verb) -> Result<(), Failure> {
         Verb::Report(args) => report::report(&args),
         Verb::Compare(args) => compare::compare(&args),
         Verb::Play(args) => play::play(&args),
+        Verb::Why(args) => why::why(&args),
         Verb::Laws(args) => laws::laws(&args),
         Verb::List(args) => list::list(&args),
         Verb::Explain(args) => list::explain(&args),

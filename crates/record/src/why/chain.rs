@@ -269,8 +269,8 @@ impl Walk<'_> {
         let between = &events[above.min(below)..below];
         let released = between.iter().rfind(|one| one.before != Waits::Nic);
         let at = released.map_or(handed, |one| one.at);
-        let answers = self.of.answers.iter().filter(|one| one.at > lost.end && one.at <= at);
-        let newest = answers.last().map(|one| one.role);
+        let mut answers = self.of.answers.iter().filter(|one| one.at > lost.end && one.at <= at);
+        let newest = answers.next_back().map(|one| one.role);
         let kind = match newest {
             _ if between.iter().any(|one| one.timeout) => Repair::Timeout,
             _ if between.iter().any(|one| one.probe) => Repair::Probe,
