@@ -69,7 +69,7 @@ pub enum Verb {
     /// Play with the simulator in a browser: a page served to this machine alone
     #[command(after_help = PLAY)]
     Play(Play),
-    /// Say where completion times went: queues, pauses, windows, pacing, losses, hosts; exact, by a second run
+    /// Say where the completion times of a run's flows went, in parts that add up exactly
     #[command(after_help = WHY)]
     Why(Why),
     /// List control laws, or show the page of one
