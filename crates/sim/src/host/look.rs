@@ -45,6 +45,6 @@ impl Host {
 
     /// Whether data may stand in the NIC after it has left its sender.
     pub fn queues_in_nic(&self) -> bool {
-        self.nic.pushes || self.nic.burst.is_some()
+        self.nic.pushes || self.nic.bursts.is_some()
     }
 }
