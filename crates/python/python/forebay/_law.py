@@ -65,7 +65,7 @@ class FlowLaw(_core.FlowLaw):
 
 
 class Reno(FlowLaw):
-    """The built-in ``reno``, line by line: the same digest, some thousand times the cost of an event.
+    """The built-in ``reno``, line by line: the same digest, at some microseconds an event.
 
     Source: RFC 5681 section 3.1; Linux tcp_reno_cong_avoid, tcp_reno_ssthresh, tcp_cwnd_restart, as the crate ``laws``.
     """
