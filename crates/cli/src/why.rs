@@ -3,7 +3,7 @@
 use crate::args::Why;
 use crate::failure::Failure;
 use crate::say;
-use forebay_record::why::{Explained, Family, Log, Part, explain};
+use forebay_record::why::{COLUMNS, Explained, Family, Log, Part, explain};
 use forebay_record::{FlowRow, RunDir, hex};
 use forebay_scenario::model::Scenario;
 use forebay_sim::{Options, Outputs, Simulation, Watch};
@@ -242,7 +242,7 @@ fn slow_flows(all: &[Explained], log: &Log) -> String {
 
 /// Writes why.csv: a row for each part and port of each flow.
 fn save(dir: &Path, seed: u64, all: &[Explained], log: &Log) -> Result<(), Failure> {
-    let mut text = String::from("seed,flow,part,port,part_ps\n");
+    let mut text = COLUMNS.join(",") + "\n";
     for one in all {
         let mut lines = lines(std::slice::from_ref(one));
         lines.sort_by_key(|line| (line.part, line.link));

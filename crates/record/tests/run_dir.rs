@@ -374,6 +374,7 @@ fn every_column_and_every_key_is_explained() {
         let text = fs::read_to_string(path.join(file)).unwrap();
         keys(&serde_json::from_str(&text).unwrap(), &mut names);
     }
+    names.extend(forebay_record::why::COLUMNS.map(String::from));
     for name in &names {
         assert!(explain(name).is_some(), "{name} has no explanation");
     }

@@ -16,3 +16,6 @@ pub use log::{
     Role, SenderEvent, Waits,
 };
 pub use part::{Family, Part, Repair};
+
+/// Columns of `why.csv`, a row for each part and port of each flow that was followed.
+pub const COLUMNS: [&str; 5] = ["seed", "flow", "part", "port", "part_ps"];
