@@ -24,7 +24,7 @@ SITE = TARGET / "site"
 SOURCE = SITE / "pages"
 INDEX = SITE / "html/index.html"
 TOOLS = TARGET / "site-tools"
-NEEDS = "zensical==0.1.3"
+NEEDS = "zensical==0.0.73"
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 # Pages of the repository that lie elsewhere on the site.
 MOVED = {

@@ -22,7 +22,7 @@ NAME = "browser/report"
 ROOT = pathlib.Path(__file__).resolve().parents[4]
 IDS = [
     "key-numbers", "host-path", "host-over-time", "slowdown-by-size", "slowdown-cdf", "size-classes", "over-time", "tiers",
-    "utilisation", "worst-ports", "worst-flows", "seeds", "settings", "definitions", "rerun",
+    "fabric", "utilisation", "worst-ports", "worst-flows", "seeds", "settings", "definitions", "rerun",
 ]
 FLAGS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -240,13 +240,14 @@ def zooms(browser):
 
 
 # Which of the seeds has its figures on the page.
-PICKED = "[...document.querySelectorAll('.picked')].map(p => p.offsetHeight > 0)"
+SEEDS = "document.querySelector('[name=seed]').parentNode"
+PICKED = f"[...{SEEDS}.querySelectorAll('.picked')].map(p => p.offsetHeight > 0)"
 
 
 def picks(browser):
     """Of several seeds one has its figures over time shown: the one that is clicked, or chosen by arrow key."""
     problems = []
-    seeds = browser.value("document.querySelectorAll('.picked').length")
+    seeds = browser.value("document.querySelectorAll('[name=seed]').length")
     if seeds < 2:
         return ["there is nothing to pick"]
 
@@ -255,9 +256,9 @@ def picks(browser):
             problems.append(f"after {what}: {browser.value(PICKED)}")
 
     shows("nothing", 0)
-    browser.value("document.querySelector('.picks label:nth-of-type(2)').click()")
+    browser.value(f"{SEEDS}.querySelector('.picks label:nth-of-type(2)').click()")
     shows("a click", 1)
-    browser.value("document.querySelector('.pick:checked').focus()")
+    browser.value(f"{SEEDS}.querySelector('.pick:checked').focus()")
     for kind in ["rawKeyDown", "keyUp"]:
         browser.call("Input.dispatchKeyEvent", type=kind, key="ArrowLeft", code="ArrowLeft", windowsVirtualKeyCode=37)
     shows("an arrow key", 0)
