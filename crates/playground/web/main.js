@@ -345,7 +345,7 @@ function numbers(i, us) {
     ["Goodput", gbps(run.head(2)[i]), old && gbps(old.head(2)[k])],
     ["Largest queue", bytes(most), old && bytes(biggest(old)(k))],
     ["Marked so far", count(run.total(3)[i]), old && count(old.total(3)[k])],
-    ["Dropped by ports so far", count(run.total(4)[i]), old && count(old.total(4)[k])],
+    ["Dropped so far", count(run.total(4)[i]), old && count(old.total(4)[k])],
   ];
   if (document.body.classList.contains("pauses")) tiles.push(["Ports paused", percent(run.pausedShare()[i]), old && percent(old.pausedShare()[k])]);
   const slow = run.slowdowns(us);
