@@ -10,7 +10,8 @@ mod roce;
 use crate::host::Common;
 use crate::machine;
 use crate::node::AnyNode;
-use forebay_engine::{EngineAccess, Flying, LinkId, Node, NodeId, Out, Slab};
+use crate::watch::{Watch, WatchedOut};
+use forebay_engine::{EngineAccess, Flying, LinkId, Node, NodeId, Out};
 use forebay_net::{Fabric, PortFault, Recalled};
 use forebay_record::capture::{CapturedPort, Frame, Note, PauseFrame, PortTotals, Sink, TcpBits};
 use forebay_scenario::model::{Direction, Scenario};
@@ -119,42 +120,11 @@ impl Tap {
     }
 }
 
-/// Passes on what a node sends, and lets its tap see it.
-struct TapOut<'a> {
-    out: &'a mut dyn Out<Packet>,
-    tap: &'a mut Tap,
-}
-
-impl Out<Packet> for TapOut<'_> {
-    fn push(&mut self, link: LinkId, at: Time, packet: &Packet) {
-        self.vanish(link, at, packet);
-        self.out.push(link, at, packet);
-    }
-
-    fn slab(&mut self) -> &mut Slab {
-        self.out.slab()
-    }
-
-    fn next(&self) -> Option<&Packet> {
-        self.out.next()
-    }
-
-    fn vanish(&mut self, link: LinkId, at: Time, packet: &Packet) {
-        if let Some(port) = self.tap.out_port(link) {
+impl Watch for Tap {
+    fn sent(&mut self, link: LinkId, at: Time, packet: &Packet) {
+        if let Some(port) = self.out_port(link) {
             port.sent(at, packet);
         }
-    }
-
-    fn done(&mut self) {
-        self.out.done();
-    }
-
-    fn begins(&mut self) {
-        self.out.begins();
-    }
-
-    fn ends(&mut self) {
-        self.out.ends();
     }
 }
 
@@ -162,7 +132,7 @@ impl Tapped {
     pub fn arrive(&mut self, now: Time, port: u32, packet: &mut Packet, out: &mut dyn Out<Packet>) {
         let Self { node, tap } = self;
         tap.came(now, port, packet);
-        node.arrive(now, port, packet, &mut TapOut { out, tap });
+        node.arrive(now, port, packet, &mut WatchedOut { out, watch: tap });
         for port in &mut tap.ports {
             port.dropped = node.ports()[port.index].counters().refused();
         }
@@ -170,12 +140,12 @@ impl Tapped {
 
     pub fn timer(&mut self, now: Time, out: &mut dyn Out<Packet>) {
         let Self { node, tap } = self;
-        node.timer(now, &mut TapOut { out, tap });
+        node.timer(now, &mut WatchedOut { out, watch: tap });
     }
 
     pub fn depart(&mut self, now: Time, out: &mut dyn Out<Packet>) {
         let Self { node, tap } = self;
-        node.depart(now, &mut TapOut { out, tap });
+        node.depart(now, &mut WatchedOut { out, watch: tap });
     }
 
     pub fn fault(

@@ -8,7 +8,8 @@
 use crate::build::Built;
 use crate::host::{Common, Host};
 use crate::node::AnyNode;
-use forebay_engine::{Flying, LinkId, Node, NodeId, Out, Slab};
+use crate::watch::{Watch, WatchedOut};
+use forebay_engine::{Flying, LinkId, Node, NodeId, Out};
 use forebay_net::{Fabric, PortFault, Recalled};
 use forebay_record::FlowRow;
 use forebay_record::why::{
@@ -221,45 +222,12 @@ fn waits(wait: Wait) -> Waits {
     }
 }
 
-/// Passes on what a node sends, and logs it.
-struct FollowOut<'a> {
-    out: &'a mut dyn Out<Packet>,
-    follow: &'a mut Follow,
-}
-
-impl Out<Packet> for FollowOut<'_> {
-    fn push(&mut self, link: LinkId, at: Time, packet: &Packet) {
-        if packet.kind.is_end_to_end() && self.follow.flows.has(packet.flow) {
-            self.follow.left(link, at, packet);
+/// Lost packets are seen too, so that a repair finds the copy that was lost.
+impl Watch for Follow {
+    fn sent(&mut self, link: LinkId, at: Time, packet: &Packet) {
+        if packet.kind.is_end_to_end() && self.flows.has(packet.flow) {
+            self.left(link, at, packet);
         }
-        self.out.push(link, at, packet);
-    }
-
-    fn slab(&mut self) -> &mut Slab {
-        self.out.slab()
-    }
-
-    fn next(&self) -> Option<&Packet> {
-        self.out.next()
-    }
-
-    fn vanish(&mut self, link: LinkId, at: Time, packet: &Packet) {
-        if packet.kind.is_end_to_end() && self.follow.flows.has(packet.flow) {
-            self.follow.left(link, at, packet); // so that a repair finds the copy that was lost
-        }
-        self.out.vanish(link, at, packet);
-    }
-
-    fn done(&mut self) {
-        self.out.done();
-    }
-
-    fn begins(&mut self) {
-        self.out.begins();
-    }
-
-    fn ends(&mut self) {
-        self.out.ends();
     }
 }
 
@@ -267,19 +235,19 @@ impl Followed {
     pub fn arrive(&mut self, now: Time, port: u32, packet: &mut Packet, out: &mut dyn Out<Packet>) {
         let Self { node, follow } = self;
         follow.came(now, port, packet);
-        node.arrive(now, port, packet, &mut FollowOut { out, follow });
+        node.arrive(now, port, packet, &mut WatchedOut { out, watch: follow });
         follow.look(now, node);
     }
 
     pub fn timer(&mut self, now: Time, out: &mut dyn Out<Packet>) {
         let Self { node, follow } = self;
-        node.timer(now, &mut FollowOut { out, follow });
+        node.timer(now, &mut WatchedOut { out, watch: follow });
         follow.look(now, node);
     }
 
     pub fn depart(&mut self, now: Time, out: &mut dyn Out<Packet>) {
         let Self { node, follow } = self;
-        node.depart(now, &mut FollowOut { out, follow });
+        node.depart(now, &mut WatchedOut { out, watch: follow });
     }
 
     pub fn fault(

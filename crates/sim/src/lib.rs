@@ -33,6 +33,7 @@ mod symmetric;
 mod timeline;
 #[cfg(any(test, feature = "reference"))]
 pub mod twin;
+mod watch;
 
 pub use forebay_engine::{EngineStats, Watch};
 pub use inspect::{

@@ -156,53 +156,36 @@ impl Node for Host {
     fn depart<O: Out<Packet>>(&mut self, _now: Time, _out: &mut O) {}
 }
 
-impl Node for Tapped {
-    type Item = Packet;
+/// A node that is watched keeps the times of the one within, and shows it what comes.
+macro_rules! watched {
+    ($($node:ty),*) => {$(
+        impl Node for $node {
+            type Item = Packet;
 
-    fn next_timer(&self) -> Time {
-        self.node.next_timer()
-    }
+            fn next_timer(&self) -> Time {
+                self.node.next_timer()
+            }
 
-    fn next_departure(&self) -> Time {
-        self.node.next_departure()
-    }
+            fn next_departure(&self) -> Time {
+                self.node.next_departure()
+            }
 
-    fn arrive<O: Out<Packet>>(&mut self, now: Time, port: u32, packet: &mut Packet, out: &mut O) {
-        self.arrive(now, port, packet, out);
-    }
+            fn arrive<O: Out<Packet>>(&mut self, now: Time, port: u32, packet: &mut Packet, out: &mut O) {
+                self.arrive(now, port, packet, out);
+            }
 
-    fn timer<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
-        self.timer(now, out);
-    }
+            fn timer<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+                self.timer(now, out);
+            }
 
-    fn depart<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
-        self.depart(now, out);
-    }
+            fn depart<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+                self.depart(now, out);
+            }
+        }
+    )*};
 }
 
-impl Node for Followed {
-    type Item = Packet;
-
-    fn next_timer(&self) -> Time {
-        self.node.next_timer()
-    }
-
-    fn next_departure(&self) -> Time {
-        self.node.next_departure()
-    }
-
-    fn arrive<O: Out<Packet>>(&mut self, now: Time, port: u32, packet: &mut Packet, out: &mut O) {
-        self.arrive(now, port, packet, out);
-    }
-
-    fn timer<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
-        self.timer(now, out);
-    }
-
-    fn depart<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
-        self.depart(now, out);
-    }
-}
+watched!(Tapped, Followed);
 
 impl AnyNode {
     /// Its egress ports, in the fabric's order. Those of a machine are its NICs' own.
