@@ -4,7 +4,7 @@
 //! flows it has. A weighted round robin visits them: a round gives each entry one credit for each of its flows, as long as it has requested
 //! more than it was given; an entry that has not costs no time. Two things hold credits back:
 //!
-//! - Pace. Credits are spaced by the time that what they let go takes on the port, and wait for as long as what else the port sends
+//! - Pace. Credits are spaced by the time that what they let go takes on the port, or on a part of its rate, and wait for as long as what else the port sends
 //!   takes there: ACKs to its host, rate messages to it, wire overhead. So what they bring and what comes without credit
 //!   never exceed the port's rate together.
 //! - Room. What the port holds, and what of the racks may be on its way to it, is at most what they may send in advance, or what the
@@ -30,11 +30,24 @@ pub struct CreditSettings {
     pub bytes: u64,
     /// Rate of the port.
     pub rate: BitsPerSec,
+    /// Parts of a million of it at which credits are paced, and what they yield to; above zero.
+    pub pace: u32,
     /// From a credit until what it lets go is here, on an empty fabric and from the rack that is farthest away.
     pub round_trip: Span,
     /// What has not arrived for so long is lost.
     pub patience: Span,
 }
+
+impl CreditSettings {
+    /// Rate of credits with what they yield to.
+    fn paced(&self) -> BitsPerSec {
+        let rate = u128::from(self.rate.get()) * u128::from(self.pace) / u128::from(FULL_RATE);
+        BitsPerSec::new(rate as u64)
+    }
+}
+
+/// All of a port's rate, as [`CreditSettings::pace`].
+pub const FULL_RATE: u32 = 1_000_000;
 
 /// A credit to be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -126,7 +139,7 @@ impl Credits {
             turn: 0,
             left: 0,
             short: 0,
-            pace: Serializer::new(settings.rate),
+            pace: Serializer::new(settings.paced()),
             free: Time::ZERO,
             wait: Time::ZERO,
             port: Serializer::new(settings.rate),
@@ -173,7 +186,8 @@ impl Credits {
         let left = |until: Time| self.settings.rate.bytes_in(until.max(now).since(now));
         let (held, owed) = (left(self.busy), left(self.free));
         self.settings.rate = rate;
-        (self.port, self.pace) = (Serializer::new(rate), Serializer::new(rate));
+        let paced = self.settings.paced();
+        (self.port, self.pace) = (Serializer::new(rate), Serializer::new(paced));
         (self.busy, self.free) = (now + rate.time_for(held), now + rate.time_for(owed));
         self.wait = Time::ZERO;
     }
@@ -306,9 +320,27 @@ mod tests {
         Credits::new(CreditSettings {
             bytes: 1_000,
             rate,
+            pace: FULL_RATE,
             round_trip: Span::from_us(12),
             patience: Span::from_us(100),
         })
+    }
+
+    /// Credits of 1000 B at a port of 25 Gb/s: one in 320 ns, and one in 400 ns at four fifths of it, also once the port is half as fast.
+    #[test]
+    fn a_pace_below_one_spaces_credits_and_what_they_yield_to() {
+        let settings = CreditSettings { pace: FULL_RATE / 5 * 4, ..credits(25).settings };
+        for (rate, apart) in [(25_000, 400), (12_500, 800)] {
+            let mut port = Credits::new(settings);
+            port.set_rate(Time::ZERO, BitsPerSec::new(rate * 1_000_000));
+            request(&mut port, 0, 100_000, 1);
+            port.next(port.due()).expect("there is room");
+            let first = port.due();
+            port.next(first).expect("there is room");
+            assert_eq!(port.due().since(first), Span::from_ns(apart));
+            port.yield_to(first, 500);
+            assert_eq!(port.due().since(first), Span::from_ns(apart + apart / 2));
+        }
     }
 
     fn demand(rack: u16, requested: u64, flows: u32) -> RackDemand {

@@ -18,7 +18,7 @@ mod switch;
 mod tor;
 mod voq;
 
-pub use credit::{Credit, CreditSettings, Credits, RackDemand};
+pub use credit::{Credit, CreditSettings, Credits, FULL_RATE, RackDemand};
 pub use fabric::{Cable, Direction, Fabric};
 pub use ingress::{IngressCounters, IngressPool, IngressSettings, Xoff};
 pub use port::{

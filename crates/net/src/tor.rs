@@ -353,8 +353,9 @@ impl Tor {
     fn on_tagged_data(&mut self, now: Time, tag: RackTag, packet: &Packet) {
         let (port, demand) = (packet.dst.port, self.demand_of(tag));
         if let Some((credits, _)) = &mut self.credits[usize::from(port)] {
-            let overhead = overhead(&self.switch, port);
-            credits.arrive(now, demand, packet.size.into(), overhead);
+            let taken = self.settings.voq.taken(packet.size);
+            let free = packet.on_wire(overhead(&self.switch, port)) - taken;
+            credits.arrive(now, demand, taken, free);
             self.arm_credits(now, port);
         }
     }

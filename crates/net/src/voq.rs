@@ -12,7 +12,8 @@
 //! bounds of ports hold as they are. But the queue is one: its first packet waits for credits of its own port, and others wait behind
 //! it, whatever their ports have to give.
 //!
-//! Source: HierCC (APNet 2021), section 3.2; it names shared queues without a mechanism. Sizes are those of packets, without wire overhead.
+//! Source: HierCC (APNet 2021), section 3.2; it names shared queues without a mechanism. Sizes are those of packets, without wire overhead; bytes of
+//! credit, sent and requested among them, leave out what [`VoqSettings::free`] says.
 
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{FlowId, HostAddr, Packet};
@@ -36,6 +37,15 @@ pub struct VoqSettings {
     pub requests: RequestFor,
     /// A flow counts until so long after its last packet arrived, and while it has one waiting.
     pub seen_for: Span,
+    /// Bytes of each packet that take no credit: none, or its header.
+    pub free: u16,
+}
+
+impl VoqSettings {
+    /// Bytes of credit that a packet of this size takes.
+    pub fn taken(self, size: u16) -> u64 {
+        size.saturating_sub(self.free).into()
+    }
 }
 
 /// State of a queue that each packet which leaves it carries to the switch of its destination.
@@ -159,9 +169,9 @@ impl Voq {
         }
         self.waiting.push_back(*packet);
         self.queue += u64::from(packet.size);
-        let seen_for = self.settings.seen_for;
+        let (seen_for, taken) = (self.settings.seen_for, self.settings.taken(packet.size));
         let part = self.part_mut(packet.dst);
-        part.arrived += u64::from(packet.size);
+        part.arrived += taken;
         part.flows.arrive(now, packet.flow, seen_for);
         let new_feeder = part.feeders.insert(ingress_port);
         let crossed = (!self.above && self.queue > self.high).then_some(Crossed::Above);
@@ -183,16 +193,16 @@ impl Voq {
     /// Takes the next packet that may leave, and the demand that it carries. Credit for less than a whole packet is kept.
     pub fn next(&mut self, now: Time) -> Option<(Packet, Demand, Option<Crossed>)> {
         let first = self.waiting.front()?;
-        let (to, size) = (first.dst, u64::from(first.size));
-        if self.credit_left(to) < size {
+        let (to, taken) = (first.dst, self.settings.taken(first.size));
+        if self.credit_left(to) < taken {
             return None;
         }
         let packet = self.waiting.pop_front()?;
-        self.queue -= size;
+        self.queue -= u64::from(packet.size);
         let seen_for = self.settings.seen_for;
         let part = self.part_mut(to);
         let before = part.ahead();
-        part.sent += size;
+        part.sent += taken;
         self.ahead += self.part(to)?.ahead() - before;
         let demand = self.demand(now, to);
         self.part_mut(to).flows.leave(now, packet.flow, seen_for);
@@ -361,6 +371,7 @@ mod tests {
         advance: Bytes::new(10_000),
         requests: RequestFor::Sent,
         seen_for: Span::from_us(20),
+        free: 0,
     };
 
     const HOST: HostAddr = HostAddr { tor: 0, port: 0 };
@@ -397,6 +408,17 @@ mod tests {
         assert_eq!((leave(&mut voq), voq.credit_left(HOST)), (3, 376), "two credits were lost");
         voq.credit(HOST, 2_000);
         assert_eq!(voq.credited(), 4_000, "an old credit");
+    }
+
+    /// 10 KB of payload are ten packets of 1000 B with 48 B of header, and a credit of 1 KB lets one go.
+    #[test]
+    fn where_headers_take_no_credit_a_credit_lets_so_much_payload_go() {
+        let mut voq = Voq::new(VoqSettings { free: 48, ..SETTINGS });
+        fill(&mut voq, 20);
+        assert_eq!((leave(&mut voq), voq.credit_left(HOST)), (10, 0));
+        assert_eq!((voq.sent(), voq.arrived(), voq.queue().get()), (10_000, 20_000, 10_480));
+        voq.credit(HOST, 1_000);
+        assert_eq!((leave(&mut voq), voq.credit_left(HOST)), (1, 0));
     }
 
     #[test]

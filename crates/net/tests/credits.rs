@@ -1,6 +1,6 @@
 //! Virtual output queues and the credits of one down port, with the way between them: what the two may never do together.
 
-use forebay_net::{CreditSettings, Credits, RackDemand, RequestFor, Voq, VoqSettings};
+use forebay_net::{CreditSettings, Credits, FULL_RATE, RackDemand, RequestFor, Voq, VoqSettings};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
 use forebay_wire::{FlowId, HostAddr, Packet};
@@ -63,8 +63,12 @@ impl World {
         let rate = BitsPerSec::from_gbps(25);
         let farthest = *aways.iter().max().expect("some rack");
         let round_trip = farthest + farthest + Span::from_us(2);
-        let settings =
-            VoqSettings { advance: Bytes::new(advance), requests, seen_for: Span::from_us(20) };
+        let settings = VoqSettings {
+            advance: Bytes::new(advance),
+            requests,
+            seen_for: Span::from_us(20),
+            free: 0,
+        };
         let rack = |away: &Span| Rack {
             voq: Voq::new(settings),
             away: *away,
@@ -78,6 +82,7 @@ impl World {
             credits: Credits::new(CreditSettings {
                 bytes: CREDIT,
                 rate,
+                pace: FULL_RATE,
                 round_trip,
                 patience: Span::from_us(100),
             }),

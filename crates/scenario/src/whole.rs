@@ -3,7 +3,7 @@
 //! Invariant: a scenario without findings here can be laid out and run; whatever cannot is a sentence.
 
 use crate::credit_class;
-use crate::fabric::QueueFor;
+use crate::fabric::{CreditFor, QueueFor};
 use crate::faults;
 use crate::host::HostProfile;
 use crate::judge::Judge;
@@ -197,6 +197,17 @@ fn hierarchical_alone(scenario: &Scenario, judge: &mut Judge<'_>) {
     if hierarchical.is_some() && messages_on_streams {
         let text = "tags packets where RPCs of receiver-driven transports number their messages; leave out one of them";
         judge.say("fabric.switch.hierarchical", text);
+    }
+    let mut others =
+        scenario.all_transports().filter(|one| one.header != scenario.transport.header);
+    if hierarchical.is_some_and(|h| h.credit_for == CreditFor::Payload)
+        && let Some(other) = others.next()
+    {
+        let text = format!(
+            "\"payload\" needs one header, and there are those of {} and {}; write \"packet\"",
+            scenario.transport.header, other.header
+        );
+        judge.say("fabric.switch.hierarchical.credit_for", text);
     }
     let entries = scenario.traffic.iter().filter_map(|t| t.law.as_ref());
     let transports = scenario.all_transports().map(|transport| &transport.law);

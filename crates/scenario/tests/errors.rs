@@ -2049,6 +2049,10 @@ fn hierarchical_switches() {
             "15:48: fabric.switch.hierarchical.pod_advance: is of queues for other pods; write queue_for = \"pod\" as well",
         ),
         (
+            "law = \"hiercc\", credit_pace = 1.02",
+            "15:48: fabric.switch.hierarchical.credit_pace: 1.02 is no share of a port's rate; write a number from 0.01 to 1",
+        ),
+        (
             "law = \"hiercc\", queue_for = \"pod\"",
             "15:46: fabric.switch.hierarchical.queue_for: \"pod\" needs a fabric of several pods; write \"rack\" or \"host\"",
         ),

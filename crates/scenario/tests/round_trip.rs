@@ -313,6 +313,7 @@ prop_compose! {
         advance in 20_000..90_000u64,
         credit in 1..20_000u64,
         (seen_for, request_timeout) in (1..90_000u64, 1..90_000u64),
+        (payload, credit_pace) in (any::<bool>(), prop::sample::select(&[0.01, 0.98, 1.0])),
         hop_rtt in of(1..90_000u64),
         round_trip in of(1..90_000u64),
     ) -> Hierarchical {
@@ -324,6 +325,8 @@ prop_compose! {
             pod_advance: (queue_for == QueueFor::Pod).then_some(Bytes::new(pod_advance)),
             advance: Bytes::new(advance),
             credit: Bytes::new(credit),
+            credit_for: if payload { CreditFor::Payload } else { CreditFor::Packet },
+            credit_pace,
             seen_for: Span::from_ns(seen_for),
             request_timeout: Span::from_ns(request_timeout),
             hop_rtt: hop_rtt.map(Span::from_ns),

@@ -6,8 +6,8 @@ use crate::law::law;
 use crate::options::SimError;
 use forebay_engine::NodeId;
 use forebay_laws::group::{GroupParams, GroupStart};
-use forebay_net::{CreditSettings, Fabric, Peer, RequestFor, TorSettings, VoqSettings};
-use forebay_scenario::model::{self, Hierarchical, QueueFor, Scenario};
+use forebay_net::{CreditSettings, FULL_RATE, Fabric, Peer, RequestFor, TorSettings, VoqSettings};
+use forebay_scenario::model::{self, CreditFor, Hierarchical, QueueFor, Scenario};
 use forebay_units::Span;
 use forebay_units::random::{Purpose, Stream};
 
@@ -49,6 +49,7 @@ impl<'a> Racks<'a> {
             (d.peer.0 < fabric.hosts()).then_some(CreditSettings {
                 bytes,
                 rate,
+                pace: (h.credit_pace * f64::from(FULL_RATE)).round() as u32,
                 round_trip,
                 patience: h.request_timeout,
             })
@@ -67,6 +68,10 @@ impl<'a> Racks<'a> {
                     model::Requests::Demand => RequestFor::Demand,
                 },
                 seen_for: h.seen_for,
+                free: match h.credit_for {
+                    CreditFor::Packet => 0,
+                    CreditFor::Payload => scenario.transport.header.get() as u16,
+                },
             },
             peers: (0..fabric.tors().len() as u16).map(|rack| self.peer(own, rack)).collect(),
             law: law(&h.law, &h.params, GroupParams::new, GroupParams::set)?,

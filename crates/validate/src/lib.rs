@@ -252,7 +252,9 @@ pub fn rows(suite: &str) -> Vec<Row> {
 pub fn readings(suite: &str) -> &'static [&'static str] {
     match split(suite).0 {
         "hostcc" => &["", "-resting", "-threshold"],
-        "hiercc" => &["-recommended-count", "-recommended", "-literal", "-own"],
+        "hiercc" => {
+            &["-recommended-count", "-recommended", "-literal", "-own", "-printed", "-paced"]
+        }
         _ => &[],
     }
 }

@@ -4,8 +4,8 @@ use forebay_engine::reference::Reference;
 use forebay_engine::{EngineAccess, LinkId, Node, NodeId, Out};
 use forebay_laws::group::{GroupParams, GroupStart};
 use forebay_net::{
-    Cable, CreditSettings, Fabric, Form, Paths, Peer, PortSettings, RequestFor, Routes, Switch,
-    SwitchSettings, Tor, TorCounters, TorSettings, VoqSettings, VoqTotals,
+    Cable, CreditSettings, FULL_RATE, Fabric, Form, Paths, Peer, PortSettings, RequestFor, Routes,
+    Switch, SwitchSettings, Tor, TorCounters, TorSettings, VoqSettings, VoqTotals,
 };
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
 use forebay_wire::{Flags, FlowId, HostAddr, Kind, Packet};
@@ -283,6 +283,7 @@ impl World {
             let credit = CreditSettings {
                 bytes: 1_000,
                 rate: line,
+                pace: FULL_RATE,
                 round_trip: Span::from_us(12),
                 patience: Span::from_us(100),
             };
@@ -294,6 +295,7 @@ impl World {
                     advance,
                     requests: bundle.requests,
                     seen_for: Span::from_us(20),
+                    free: 0,
                 },
                 peers: (0..racks as u16)
                     .map(|rack| Peer { shared: queues.shared(s as u16, rack), advance })

@@ -35,6 +35,14 @@ pub struct Hierarchical {
     /// Bytes that a credit lets go (Delta), at most advance. Default: 1KB (HierCC, section 3.2).
     #[serde(default = "credit")]
     pub credit: Bytes,
+    /// Bytes of a packet that take credit: of the whole "packet", or of its "payload" alone, without the header of transport.header.
+    /// advance and credit count the same. Default: "packet".
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub credit_for: CreditFor,
+    /// Pace of a port's credits, as a share of the rate that what else it sends leaves it, from 0.01 to 1. Below 1, what new racks send in advance
+    /// drains from its queue though all have more to send. Default: 1.
+    #[serde(default = "whole", skip_serializing_if = "is_whole")]
+    pub credit_pace: f64,
     /// Time after its last packet for which a flow counts. Default: 20us, two windows of 10 us.
     #[serde(default = "seen_for")]
     pub seen_for: Span,
@@ -62,6 +70,17 @@ pub enum Requests {
     Sent,
 }
 
+/// Bytes of a packet that take credit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CreditFor {
+    /// All but the wire overhead.
+    #[default]
+    Packet,
+    /// Those without the transport's header.
+    Payload,
+}
+
 /// Destination of a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -73,6 +92,19 @@ pub enum QueueFor {
     Rack,
     /// All hosts of another pod, or a host of the queue's own pod.
     Pod,
+}
+
+fn is_default(credit_for: &CreditFor) -> bool {
+    *credit_for == CreditFor::default()
+}
+
+fn whole() -> f64 {
+    1.0
+}
+
+#[expect(clippy::float_cmp, reason = "the default is exact")]
+fn is_whole(pace: &f64) -> bool {
+    *pace == 1.0
 }
 
 fn advance() -> Bytes {
@@ -115,6 +147,10 @@ impl Hierarchical {
         } else if self.pod_advance.is_some() {
             let text = "is of queues for other pods; write queue_for = \"pod\" as well";
             judge.say(&at("pod_advance"), text);
+        }
+        if !(0.01..=1.0).contains(&self.credit_pace) {
+            let text = "is no share of a port's rate; write a number from 0.01 to 1";
+            judge.wrong(&at("credit_pace"), text);
         }
         judge.short(&at("seen_for"), self.seen_for);
         judge.span(&at("request_timeout"), self.request_timeout);

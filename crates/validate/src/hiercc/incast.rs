@@ -3,9 +3,10 @@
 use super::lab::{Lab, longest, longest_voq};
 use super::law::voq_bound;
 use super::setup::{
-    BUNDLES, Buffers, C0, DOWN, LINE, PACKET, Scheme, Setup, Wiring, bursts, dealt, long,
+    BUNDLES, Buffers, C0, DOWN, ETA, LINE, NAMED, PACED, PACKET, Scheme, Setup, Wiring, advance,
+    bursts, dealt, long,
 };
-use crate::bench::run;
+use crate::bench::{mean, run};
 use crate::measured::Measured;
 
 /// A full link, or nearly.
@@ -13,11 +14,96 @@ const FULL: f64 = 0.9;
 
 /// Figure 1: two long flows, and 16 of 20 KB at 100 us.
 pub(super) fn figure_1(scheme: Scheme, delay: &'static str) -> Lab {
+    figure_1_at(scheme, delay, 100, (40e-6, 1.5e-3))
+}
+
+/// The same with the burst at so many us, sampled in a span of seconds.
+pub(super) fn figure_1_at(
+    scheme: Scheme,
+    delay: &'static str,
+    burst_us: u32,
+    (from, end): (f64, f64),
+) -> Lab {
     let short: Vec<String> = (2..18).map(dealt).collect();
-    let traffic = long((0..2).map(dealt)) + &bursts(&short, "20KB", &["100us"]);
+    let at = format!("{burst_us}us");
+    let traffic = long((0..2).map(dealt)) + &bursts(&short, "20KB", &[at.as_str()]);
     let setup =
         Setup { delay, buffers: Buffers::Unbounded, ..Setup::new(scheme, Wiring::Twenty, traffic) };
-    Lab::new(&setup.text(), 40e-6, 1.5e-3)
+    Lab::new(&setup.text(), from, end)
+}
+
+/// What a burst of figure 1 does to flows that have converged: reading 18.
+struct Burst {
+    /// Longest queue of the down port, bytes.
+    peak: f64,
+    /// Until the port has been full again, s.
+    gap: f64,
+    /// Bytes that it did not carry.
+    lost: f64,
+}
+
+/// What it is full with, bit/s.
+const FILLED: f64 = ETA * LINE;
+
+/// Over which its rate is a mean, s.
+const SMOOTH: f64 = 20e-6;
+
+impl Burst {
+    fn of(scheme: Scheme, delay: &'static str, burst_us: u32) -> Option<Self> {
+        let start = f64::from(burst_us) * 1e-6;
+        let lab = figure_1_at(scheme, delay, burst_us, (start, start + 600e-6));
+        let last = lab.last_byte(start)?;
+        let under = |us: &u32| {
+            let from = last + f64::from(*us) * 1e-6;
+            lab.rate(from, from + SMOOTH) < FULL * FILLED
+        };
+        let late = (0..=300).rev().find(under);
+        let missing = lab.rates(last, SMOOTH, 10).map(|(_, rate)| (FILLED - rate).max(0.0));
+        Some(Self {
+            peak: lab.seen.longest_queue(DOWN),
+            gap: late.map_or(0.0, |us| f64::from(us) * 1e-6 + SMOOTH),
+            lost: missing.sum::<f64>() * SMOOTH / 8.0,
+        })
+    }
+
+    /// One in each round of the five that HPCC adds for, and a few more.
+    fn all(scheme: Scheme, delay: &'static str) -> Option<Vec<Self>> {
+        (0..8).map(|i| Self::of(scheme, delay, 400 + 10 * i)).collect()
+    }
+}
+
+/// The mean over bursts, and its remark.
+fn over_bursts(bursts: &[Burst], of: impl Fn(&Burst) -> f64) -> (f64, String) {
+    let values: Vec<f64> = bursts.iter().map(of).collect();
+    let low = values.iter().copied().fold(f64::MAX, f64::min);
+    let high = values.iter().copied().fold(f64::MIN, f64::max);
+    (mean(&values), format!("{low:.0} to {high:.0} over {} bursts", values.len()))
+}
+
+/// Figure 1 under reading 18.
+pub(super) fn measure_1_printed(measured: &mut Measured) {
+    let mut lost = Vec::new();
+    for (delay, end) in [("1us", ""), ("500ns", "-half")] {
+        let Some(bursts) = Burst::all(Scheme::HpccOwn, delay) else { return };
+        let (peak, remark) = over_bursts(&bursts, |one| one.peak / 1e3);
+        measured.insert_saying(format!("fig1a-hpcc-peak{end}-printed"), peak, remark);
+        let (gap, remark) = over_bursts(&bursts, |one| one.gap * 1e6);
+        measured.insert_saying(format!("fig1b-hpcc-gap{end}-printed"), gap, remark);
+        lost.push(over_bursts(&bursts, |one| one.lost / 1e3));
+        if end == "-half" {
+            let gap_of = |id: &str| measured.number(id).unwrap_or(f64::NAN);
+            let ratio = gap_of("fig1b-hpcc-gap-printed") / gap;
+            measured.insert("fig1b-hpcc-gap-ratio-printed", ratio);
+        }
+    }
+    let said = |(value, range): &(f64, String)| format!("{value:.0} KB, {range}");
+    let remark = format!("{}; {}", said(&lost[0]), said(&lost[1]));
+    measured.insert_saying("fig1b-hpcc-lost-order-printed", lost[0].0 / lost[1].0, remark);
+    if let Some(bursts) = Burst::all(Scheme::HierCc(NAMED), "1us") {
+        let ours = over_bursts(&bursts, |one| one.lost / 1e3);
+        let remark = format!("{}; HPCC {}", said(&ours), said(&lost[0]));
+        measured.insert_saying("fig1b-hiercc-lost-order-printed", ours.0 / lost[0].0, remark);
+    }
 }
 
 /// From the last byte of the burst to the end of the last bin that is not full, s.
@@ -41,11 +127,11 @@ pub(super) fn measure_1(measured: &mut Measured) {
     if let [long, short] = gaps[..] {
         measured.insert("fig1b-hpcc-gap-ratio", long / short);
     }
-    for bundle in BUNDLES {
+    for bundle in BUNDLES.into_iter().chain([PACED]) {
         let lab = figure_1(Scheme::HierCc(bundle), "1us");
         measured.insert(
             format!("fig1a-hiercc-bound-{bundle}"),
-            lab.seen.longest_queue(DOWN) / (16.0 * (C0 + PACKET)),
+            lab.seen.longest_queue(DOWN) / (16.0 * (advance(bundle) + PACKET)),
         );
         if let Some(gap) = gap(&lab) {
             measured.insert(format!("fig1b-hiercc-gap-{bundle}"), gap * 1e6);
@@ -65,24 +151,42 @@ pub(super) fn figure_2(scheme: Scheme, flows: u32, delay: &'static str) -> f64 {
     run("hiercc", &setup.text(), 0.0, 20e-3).longest_queue(DOWN)
 }
 
-pub(super) fn measure_2(measured: &mut Measured) {
-    let peaks = |delay| FLOWS.map(|flows| figure_2(Scheme::Hpcc, flows, delay) / 1e6);
+/// Figure 2 with T as the paths take it, and as printed.
+pub(super) fn measure_2(scheme: Scheme, measured: &mut Measured) {
+    let end = if scheme == Scheme::HpccOwn { "-printed" } else { "" };
+    let peaks = |delay| FLOWS.map(|flows| figure_2(scheme, flows, delay) / 1e6);
     let (whole, half) = (peaks("1us"), peaks("500ns"));
-    measured.insert("fig2-16", whole[0]);
-    measured.insert("fig2-256", whole[4]);
-    measured.insert("fig2-256-half", half[4]);
+    let each: Vec<String> =
+        FLOWS.iter().zip(&whole).map(|(flows, peak)| format!("{flows}: {peak:.2}")).collect();
+    measured.insert_saying(
+        format!("fig2-16{end}"),
+        whole[0],
+        format!("MB by flows {}", each.join(", ")),
+    );
+    measured.insert(format!("fig2-256{end}"), whole[4]);
+    measured.insert(format!("fig2-256-half{end}"), half[4]);
     for (i, flows) in FLOWS.into_iter().enumerate() {
-        measured.insert(format!("fig2-half-{flows}"), half[i] / whole[i]);
+        measured.insert(format!("fig2-half-{flows}{end}"), half[i] / whole[i]);
         if let Some(next) = whole.get(i + 1) {
-            measured.insert(format!("fig2-rise-{flows}"), next / whole[i]);
+            measured.insert(format!("fig2-rise-{flows}{end}"), next / whole[i]);
         }
+    }
+    if !end.is_empty() {
+        let line = |flows: u32| {
+            whole[0]
+                + (whole[4] - whole[0]) * f64::from(flows - FLOWS[0])
+                    / f64::from(FLOWS[4] - FLOWS[0])
+        };
+        let least = (1..4).map(|i| whole[i] / line(FLOWS[i])).fold(f64::MAX, f64::min);
+        measured.insert("fig2-linear-printed", least);
     }
 }
 
 pub(super) fn bound_2(bundle: &'static str, measured: &mut Measured) {
     for flows in [16, 64, 256] {
         let peak = figure_2(Scheme::HierCc(bundle), flows, "1us");
-        measured.insert(format!("fig2-bound-{flows}-{bundle}"), peak / (16.0 * (C0 + PACKET)));
+        let bound = 16.0 * (advance(bundle) + PACKET);
+        measured.insert(format!("fig2-bound-{flows}-{bundle}"), peak / bound);
     }
 }
 
@@ -131,7 +235,7 @@ pub(super) fn measure_4(measured: &mut Measured) {
     if let Some(least) = dcqcn_least {
         measured.insert("fig4a-dcqcn-waste", least / 1e9);
     }
-    for bundle in BUNDLES {
+    for bundle in BUNDLES.into_iter().chain([PACED]) {
         let lab = figure_4(Scheme::HierCc(bundle));
         let seen = &lab.seen;
         let mut row = |what: &str, value: f64| measured.insert(format!("{what}-{bundle}"), value);
@@ -148,8 +252,11 @@ pub(super) fn measure_4(measured: &mut Measured) {
         row("fig4b-ratio", dcqcn_peak / longest(seen));
         row("fig4b-ratio-down", dcqcn_peak / seen.longest_queue(DOWN));
         row("fig4b-voq-bound", longest_voq(seen) / voq_bound(16.0));
-        row("fig4b-down-bound", seen.longest_queue(DOWN) / (C0 + PACKET));
+        row("fig4b-down-bound", seen.longest_queue(DOWN) / (advance(bundle) + PACKET));
         row("fig4b-drops", seen.lost());
+        if bundle == PACED {
+            continue;
+        }
         let ahead = seen.after.racks.iter().map(|rack| rack.counters.ahead.get()).max();
         row("law-invariant", ahead.unwrap_or(0) as f64 / C0);
     }

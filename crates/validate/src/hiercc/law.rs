@@ -1,7 +1,9 @@
 //! What follows from the two loops: windows of credits, shares by flows, the queue that the rate law settles at, and its peaks.
 
 use super::lab::{Lab, longest_voq, sent_of_queues};
-use super::setup::{BUNDLES, DOWN, LINE, PACKET, Scheme, Setup, V_HIGH, Wiring, long};
+use super::setup::{
+    BUNDLES, DOWN, LINE, PACED, PACKET, Scheme, Setup, V_HIGH, Wiring, advance, bursts, dealt, long,
+};
 use crate::bench::run;
 use crate::measured::Measured;
 use forebay_record::jain;
@@ -102,10 +104,10 @@ pub(super) fn voq_bound(hosts: f64) -> f64 {
 /// New aggregates of 16 racks, one host each: the bound of the receiver's queue.
 pub(super) fn new_aggregates(bundle: &'static str, measured: &mut Measured) {
     let output = "[output]\nqueues = { every = \"1us\", where = \"pod[0].edge[0]\" }\n";
-    let rest = long((0..16).map(super::setup::dealt)) + output;
+    let rest = long((0..16).map(dealt)) + output;
     let setup = Setup::new(Scheme::HierCc(bundle), Wiring::Twenty, rest);
     let seen = run("hiercc", &setup.text(), 1e-3, 2e-3);
-    let bound = 16.0 * super::setup::C0;
+    let bound = 16.0 * advance(bundle);
     measured.insert(format!("text-bound-reached-{bundle}"), seen.longest_queue(DOWN) / bound);
     let queue = seen.series(&format!("{DOWN} queue")).expect("it is sampled");
     measured.insert(format!("text-only-when-new-{bundle}"), seen.mean_of(queue) / bound);
@@ -116,13 +118,25 @@ pub(super) fn new_aggregates(bundle: &'static str, measured: &mut Measured) {
 /// A flow of 10 KB alone, with and without queues by destination.
 pub(super) fn first_round_trip(measured: &mut Measured) {
     let fct = |scheme| {
-        let traffic = super::setup::bursts(&["pod[1].edge[0].host[0]".into()], "10KB", &["0us"]);
+        let traffic = bursts(&["pod[1].edge[0].host[0]".into()], "10KB", &["0us"]);
         let seen = run("hiercc", &Setup::new(scheme, Wiring::Four, traffic).text(), 0.0, 1e-3);
         seen.record.flows[0].fct().map_or(f64::NAN, |fct| fct.as_secs_f64())
     };
     let without = fct(Scheme::Dcqcn);
-    for bundle in BUNDLES {
+    for bundle in BUNDLES.into_iter().chain([PACED]) {
         let ratio = fct(Scheme::HierCc(bundle)) / without;
         measured.insert(format!("text-first-rtt-{bundle}"), ratio);
+    }
+}
+
+/// From the first byte of a packet of one byte of payload to its ACK, on an empty fabric.
+pub(super) fn round_trip(measured: &mut Measured) {
+    for (delay, end) in [("1us", ""), ("500ns", "-half")] {
+        let traffic = bursts(&[dealt(0)], "1B", &["0us"]);
+        let setup = Setup { delay, ..Setup::new(Scheme::Dcqcn, Wiring::Twenty, traffic) };
+        let seen = run("hiercc", &setup.text(), 0.0, 1e-3);
+        if let Some(rtt) = seen.record.flows[0].fct_acked() {
+            measured.insert(format!("text-rtt{end}"), rtt.as_secs_f64() * 1e6);
+        }
     }
 }

@@ -12,7 +12,7 @@ mod traffic;
 use crate::jobs::{Cores, Job};
 use crate::measured::Measured;
 use crate::row::Row;
-use setup::BUNDLES;
+use setup::{BUNDLES, PACED, Scheme};
 
 /// Parts, by the figure of their rows.
 const PARTS: [&str; 7] = ["fig1", "fig2", "fig4", "fig5", "text", "law", "own"];
@@ -45,13 +45,16 @@ pub(crate) fn measure(
     let wanted = |name: &str| part.is_none_or(|part| part == name);
     let mut jobs: Vec<Job> = Vec::new();
     if wanted("fig2") {
-        jobs.push(Box::new(incast::measure_2));
-        for bundle in BUNDLES {
+        for scheme in [Scheme::Hpcc, Scheme::HpccOwn] {
+            jobs.push(Box::new(move |measured| incast::measure_2(scheme, measured)));
+        }
+        for bundle in BUNDLES.into_iter().chain([PACED]) {
             jobs.push(Box::new(move |measured| incast::bound_2(bundle, measured)));
         }
     }
     if wanted("fig1") {
         jobs.push(Box::new(incast::measure_1));
+        jobs.push(Box::new(incast::measure_1_printed));
     }
     if wanted("fig4") {
         jobs.push(Box::new(incast::measure_4));
@@ -59,7 +62,8 @@ pub(crate) fn measure(
     if wanted("text") {
         jobs.push(Box::new(inputs));
         jobs.push(Box::new(law::first_round_trip));
-        for bundle in BUNDLES {
+        jobs.push(Box::new(law::round_trip));
+        for bundle in BUNDLES.into_iter().chain([PACED]) {
             jobs.push(Box::new(move |measured| law::new_aggregates(bundle, measured)));
         }
     }

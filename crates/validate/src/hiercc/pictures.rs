@@ -2,7 +2,7 @@
 
 use super::incast::{END, FLOWS, figure_1, figure_2, figure_4};
 use super::lab::{Lab, Sample};
-use super::setup::{BUNDLES, Scheme};
+use super::setup::{BUNDLES, NAMED, Scheme};
 use super::traffic::{Figure, most};
 use crate::chart::{Chart, Panel as Bars};
 use crate::curves::{self, Curve, Curves};
@@ -130,9 +130,6 @@ const CURVES: [(&str, Scheme); 6] = [
     ("HierCC, recommended-count", Scheme::HierCc(NAMED)),
     ("ExpressPass", Scheme::ExpressPass),
 ];
-
-/// The bundle that the verdict names.
-const NAMED: &str = "recommended-count";
 
 pub(super) fn draw_5(figure: &Figure) -> String {
     let others = [("hpcc", 0), ("dcqcn", 1), ("timely", 3), ("expresspass", 5)];

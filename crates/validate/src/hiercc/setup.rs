@@ -9,6 +9,9 @@ pub(super) const LINE: f64 = 25e9;
 /// Bytes of a whole packet, without what the switches of racks tie to it.
 pub(super) const PACKET: f64 = 1048.0;
 
+/// What HPCC fills of a link.
+pub(super) const ETA: f64 = 0.95;
+
 /// Host 0, to which all flows go but those of figure 5.
 pub(super) const RECEIVER: &str = "pod[0].edge[0].host[0]";
 
@@ -32,13 +35,27 @@ pub(super) struct Bundle {
     v_low: String,
     mark_every: String,
     r_min: String,
+    /// What only reading 19 has.
+    credit_for: Option<String>,
+    credit_pace: Option<f64>,
 }
 
 /// The names of the bundles, as ids of rows end.
 pub(super) const BUNDLES: [&str; 3] = ["literal", "recommended", "recommended-count"];
 
+/// Another, of fewer rows: reading 19.
+pub(super) const PACED: &str = "paced";
+
+/// The bundle that the verdict names.
+pub(super) const NAMED: &str = BUNDLES[2];
+
 /// What C0 of all bundles is, bytes.
 pub(super) const C0: f64 = 10e3;
+
+/// What C0 lets go of whole packets in a bundle, bytes.
+pub(super) fn advance(bundle: &str) -> f64 {
+    if bundle == PACED { C0 / 1000.0 * PACKET } else { C0 }
+}
 
 /// What `v_high` of all bundles is, bytes.
 pub(super) const V_HIGH: f64 = 70e3;
@@ -63,7 +80,7 @@ pub(super) enum Scheme {
     Dcqcn,
     Timely,
     ExpressPass,
-    /// The same three as their own papers have them: reading 17.
+    /// The same three as their own papers have them: reading 17. HPCC also in reading 18, with T as printed.
     HpccOwn,
     DcqcnOwn,
     TimelyOwn,
@@ -164,10 +181,14 @@ impl Setup {
         match self.scheme {
             Scheme::HierCc(name) => {
                 let b = bundle(name);
+                let credit_for = b.credit_for.map(|what| format!("credit_for = \"{what}\", "));
+                let credit_pace = b.credit_pace.map(|pace| format!("credit_pace = {pace}, "));
                 format!(
-                    "ecn = \"off\"\nhierarchical = {{ law = \"hiercc\", requests = \"{}\", advance = \"{}\", credit = \"{}\", \
+                    "ecn = \"off\"\nhierarchical = {{ law = \"hiercc\", {}{}requests = \"{}\", advance = \"{}\", credit = \"{}\", \
                      params = {{ n_estimate = \"{}\", resume = \"{}\", after_resume = \"{}\", empty = \"{}\", q0 = \"{}\", \
                      beta = {}, window = \"{}\", v_high = \"{}\", v_low = \"{}\", r_min = \"{}\" }} }}\n",
+                    credit_for.unwrap_or_default(),
+                    credit_pace.unwrap_or_default(),
                     b.s_mode,
                     self.c0.unwrap_or(&b.c0),
                     b.credit,
@@ -227,9 +248,13 @@ impl Setup {
             Scheme::Timely => {
                 "law = \"timely\"\nparams = { form = \"plain\", delta = \"25Mbps\" }\n".into()
             }
-            Scheme::HpccOwn => "law = \"hpcc\"\nbase_rtt = \"12us\"\n\
-                                params = { eta = 0.95, max_stage = 5, w_ai = \"80B\" }\n"
-                .into(),
+            Scheme::HpccOwn => {
+                let printed = if self.delay == "1us" { "12us" } else { "6us" };
+                format!(
+                    "law = \"hpcc\"\nbase_rtt = \"{printed}\"\n\
+                     params = {{ eta = {ETA}, max_stage = 5, w_ai = \"80B\" }}\n"
+                )
+            }
             Scheme::DcqcnOwn => {
                 "law = \"dcqcn\"\ncnp_class = 1\nparams = { timers = \"paper\" }\n".into()
             }
