@@ -177,6 +177,7 @@ impl Fabric {
     }
 
     /// The ports of a node, in order.
+    #[inline]
     pub fn ports_of(&self, node: NodeId) -> &[Direction] {
         &self.ports[self.first_port[node.0 as usize] as usize
             ..self.first_port[node.0 as usize + 1] as usize]

@@ -532,6 +532,7 @@ impl Switch {
         self.update_departure(port);
     }
 
+    #[inline]
     fn earliest_departure(&self) -> Time {
         self.due.iter().copied().min().unwrap_or(Time::MAX)
     }

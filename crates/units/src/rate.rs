@@ -126,6 +126,7 @@ impl Serializer {
         self.take_carrying(bytes)
     }
 
+    #[inline]
     fn take_carrying(&mut self, bytes: u64) -> Span {
         if self.grain != 0 {
             let exact = self.rate().time_for(Bytes::new(bytes)).as_ps();

@@ -356,6 +356,7 @@ impl HostHalf<GrantedConfig> for Grantor {
         Some(&self.arrived)
     }
 
+    #[inline]
     fn deadline(&self) -> Time {
         let probe = self.probes.front().map_or(Time::MAX, |(at, _)| *at);
         self.wake.min(self.silence).min(probe)

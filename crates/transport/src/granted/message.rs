@@ -189,6 +189,7 @@ impl Message {
     }
 
     /// An answer to its sender without meaning yet.
+    #[inline]
     pub fn answer(&self, cfg: &GrantedConfig, kind: Kind) -> Packet {
         cfg.answer(kind, self.flow, self.sender).about(self.tag)
     }
@@ -207,6 +208,7 @@ impl Message {
     }
 
     /// The message has so much credit now, in all.
+    #[inline]
     pub fn grant(&mut self, now: Time, credit: Bytes, priority: u8) {
         if self.seen.under_way() == Bytes::ZERO {
             self.quiet_since = now;

@@ -306,6 +306,7 @@ impl SenderHalf<GrantedConfig> for GrantedSender {
         waits.then(|| Packet { flags, ..busy }.about(self.tag()))
     }
 
+    #[inline]
     fn deadline(&self) -> Time {
         if self.complete || self.una == self.nxt {
             return Time::MAX; // nothing of it can be missing
