@@ -15,6 +15,7 @@
 //! - There is no global state: several engines may run in one process.
 //! - This crate knows nothing of packets, hosts or switches.
 
+mod agenda;
 mod barrier;
 mod digest;
 mod engine;

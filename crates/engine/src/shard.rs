@@ -1,5 +1,6 @@
 //! One shard: its nodes, and what one window means for each of its processes.
 
+use crate::agenda::{Agenda, MOST_SOURCES, Source};
 use crate::link_rings::{LinkRings, NOBODY};
 use crate::node::{LAST_STAGE, LinkId, Node, Visitor};
 use crate::plan::Side;
@@ -53,6 +54,8 @@ pub(crate) struct Shard<N: Node> {
     stages: u32,                // of prefetching
     tree: Box<Tree>,
     heap: BinaryHeap<Reverse<Key>>,
+    agenda: Agenda,
+    first_place: Vec<usize>,    // of each node's links in it
     planned: Vec<(Time, Time)>, // earliest (departure, timer) that the heap holds for each node of the process
 }
 
@@ -76,6 +79,8 @@ impl<N: Node> Shard<N> {
             reported: 0,
             tree: Box::new(Tree::new()),
             heap: BinaryHeap::new(),
+            agenda: Agenda::default(),
+            first_place: Vec::new(),
             planned: Vec::new(),
         }
     }
@@ -99,7 +104,7 @@ impl<N: Node> Shard<N> {
                 let end = ends[side as usize];
                 if self.rings.next(process) < end {
                     if heap {
-                        self.run_group(process, start, end);
+                        self.run_contracted(process, start, end);
                     } else {
                         self.run_node(process, first, start, end);
                     }
@@ -169,8 +174,78 @@ impl<N: Node> Shard<N> {
         }
     }
 
-    /// A contracted process: a plain heap of link heads, timers and departures.
+    /// A contracted process.
     #[cold]
+    fn run_contracted(&mut self, process: u32, start: Time, end: Time) {
+        let Process { first, end: last, .. } = self.processes[process as usize];
+        let links = (first..last).map(|local| self.in_links[local as usize]);
+        let sources = links.map(|ins| ins.end - ins.first + 2).sum::<u32>();
+        match sources <= MOST_SOURCES {
+            true => self.run_few(process, sources, start, end),
+            false => self.run_group(process, start, end),
+        }
+    }
+
+    /// A group of nodes with few sources of events.
+    fn run_few(&mut self, process: u32, sources: u32, start: Time, end: Time) {
+        let Process { first, end: last, .. } = self.processes[process as usize];
+        let Self { nodes, in_links, rings, agenda, node_of_link, first_place, .. } = self;
+        rings.watch(process);
+        agenda.begin(sources, start, end);
+        first_place.clear();
+        for local in first..last {
+            agenda.add(Source::Departure { local }, nodes[local as usize].next_departure());
+        }
+        for local in first..last {
+            let ins = in_links[local as usize];
+            let mut place = None;
+            for link in ins.first..ins.end {
+                let source = Source::Link { local, link };
+                place.get_or_insert(agenda.add(source, rings.head_at(LinkId(link))));
+            }
+            first_place.push(place.unwrap_or(0));
+        }
+        let mut timers = usize::MAX;
+        for local in first..last {
+            let timer = nodes[local as usize].next_timer();
+            timers = timers.min(agenda.add(Source::Timer { local }, timer));
+        }
+        while let Some((at, source, place)) = agenda.first() {
+            let local = match source {
+                Source::Departure { local } => {
+                    nodes[local as usize].depart(at, rings);
+                    local
+                }
+                Source::Link { local, link } => {
+                    let mut item = N::Item::default();
+                    agenda.set(place, rings.pop(LinkId(link), &mut item));
+                    rings.events += 1;
+                    let port = link - in_links[local as usize].first;
+                    arrive(&mut nodes[local as usize], at, port, &mut item, rings);
+                    local
+                }
+                Source::Timer { local } => {
+                    rings.events += 1;
+                    nodes[local as usize].timer(at, rings);
+                    local
+                }
+            };
+            let (node, nth) = (&nodes[local as usize], (local - first) as usize);
+            agenda.set(nth, node.next_departure());
+            agenda.set(timers + nth, node.next_timer());
+            while let Some(link) = rings.refilled.pop() {
+                let local = node_of_link[link.0 as usize];
+                let place = first_place[(local - first) as usize]
+                    + (link.0 - in_links[local as usize].first) as usize;
+                agenda.set(place, rings.head_at(link));
+            }
+        }
+        rings.watch(NOBODY);
+        let next = self.next_of(process);
+        self.rings.set_next(process, next);
+    }
+
+    /// The same with a plain heap of link heads, timers and departures.
     fn run_group(&mut self, process: u32, start: Time, end: Time) {
         let Process { first, end: last, .. } = self.processes[process as usize];
         self.rings.watch(process);

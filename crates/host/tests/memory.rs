@@ -134,9 +134,10 @@ impl Bench {
         }
     }
 
-    fn check(&self) {
+    fn check(&mut self) {
         let (now, totals) = (self.path.now(), self.path.totals());
-        assert!(self.path.due() > self.now, "due at {:?}, now {:?}", self.path.due(), self.now);
+        let due = self.path.due();
+        assert!(due > self.now, "due at {due:?}, now {:?}", self.now);
         assert!(now.inside <= f64::from(self.settings.iio.slots), "{} slots", now.inside);
         assert!((totals.entered - totals.left - now.inside).abs() < 1e-6);
         assert!(totals.entered <= self.lines as f64);
@@ -580,7 +581,8 @@ fn a_sleeping_path_accounts_its_antagonists_and_wakes() {
     let packet = bench.now;
     bench.offer(0, 4000);
     while bench.read == 0 {
-        bench.run(bench.path.due());
+        let due = bench.path.due();
+        bench.run(due);
     }
     // Antagonists have just come back: protocol work and copying take a microsecond, memory less than two.
     assert!(bench.now.since(packet) < Span::from_us(4), "{:?}", bench.now.since(packet));
@@ -712,6 +714,10 @@ fn around_a_ring(
         while path.take_read().is_some() {
             done += 1;
         }
+        // Buffers taken, less those given back, are those of frames that nobody has read.
+        let under_way = sent - done;
+        let taken = if rnr == Some(Rnr::Wait) { under_way.min(depth) } else { under_way };
+        assert_eq!(path.totals().queue.unwrap().unread, u64::from(taken) * 4096);
         if done == 1000 && warm.is_none() {
             warm = Some(path.totals());
         }
@@ -802,7 +808,8 @@ fn a_core_polls_its_flows_in_turn() {
         }
         let mut read = Vec::new();
         while read.len() < 8 {
-            path.advance(path.due());
+            let due = path.due();
+            path.advance(due);
             read.extend(std::iter::from_fn(|| path.take_read()).map(|one| (one.flow, one.bytes)));
         }
         read
@@ -829,7 +836,8 @@ fn two_threads_of_a_core_slow_each_other_down() {
         }
         let mut done = 0;
         while done < threads {
-            path.advance(path.due());
+            let due = path.due();
+            path.advance(due);
             done += std::iter::from_fn(|| path.take_read()).count() as u32;
         }
         path.at().as_ps() as f64 * 1e-6
@@ -877,7 +885,8 @@ fn a_trace_is_played() {
         let drawn = |path: &mut MemoryPath, us: u64| {
             let until = Time::ZERO + Span::from_us(us);
             while path.due() < until {
-                path.advance(path.due());
+                let due = path.due();
+                path.advance(due);
             }
             path.advance(until);
             let totals = path.totals();

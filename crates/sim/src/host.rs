@@ -187,7 +187,7 @@ impl Host {
     #[inline]
     fn settle(&mut self, pull: Time) {
         let timer = self.timers.first().map_or(Time::MAX, |first| first.0);
-        let memory = self.memory.as_ref().map_or(Time::MAX, |memory| memory.due());
+        let memory = self.memory.as_mut().map_or(Time::MAX, |memory| memory.due());
         self.timers.next = pull.min(timer).min(self.timers.planned).min(memory);
     }
 

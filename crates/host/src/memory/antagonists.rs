@@ -189,11 +189,24 @@ impl Antagonists {
     /// They go round for `ns` as evenly as they did.
     pub(super) fn coast(&mut self, ns: f64, controller: &Controller) {
         for cores in self.cores.iter().flatten().filter(|cores| cores.works) {
-            let read = lines(cores.units) / cores.latency(controller) * ns;
+            let (read, written) = cores.coasting(ns, controller);
             self.read[cores.group] += read;
-            self.written[cores.group] += read * cores.writes;
+            self.written[cores.group] += written;
         }
         self.coasted = true;
+    }
+
+    /// Lines that they read and write meanwhile, by antagonist.
+    pub(super) fn coasting(
+        &self,
+        ns: f64,
+        controller: &Controller,
+    ) -> impl Iterator<Item = (usize, f64, f64)> {
+        let working = self.cores.iter().flatten().filter(|cores| cores.works);
+        working.map(move |cores| {
+            let (read, written) = cores.coasting(ns, controller);
+            (cores.group, read, written)
+        })
     }
 
     /// Reads are in flight as they are when everybody has gone round evenly up to `now`.
@@ -253,6 +266,12 @@ impl Cores {
             Hold::Cap(share) => latency.max(self.unloaded / share),
         };
         held.max(self.paced)
+    }
+
+    /// Lines that they read and write in `ns` as evenly as they did.
+    fn coasting(&self, ns: f64, controller: &Controller) -> (f64, f64) {
+        let read = lines(self.units) / self.latency(controller) * ns;
+        (read, read * self.writes)
     }
 
     /// Those that wait for the work to go on. Less than none: more are in flight, by what was rounded, or foreseen amiss in a step.

@@ -9,11 +9,12 @@
 //!
 //! Source: paper 2.1 and figure 3; "leaky DMA" of earlier work by the same lab.
 
+use super::buffers::Congestion;
 use super::iio::{Holds, Landing};
 use super::receive_queue::{QueueTotals, ReceiveQueue};
 use super::settings::{CacheModel, DdioSettings};
+use forebay_units::Span;
 use forebay_wire::Packet;
-use std::sync::Arc;
 
 /// Latency of a read that hits the cache, in ns.
 ///
@@ -32,12 +33,14 @@ const BUFFER_GRAIN: u64 = 2048;
 #[derive(Clone, Debug)]
 pub(super) struct Llc {
     ddio: Option<DdioSettings>,
-    memory: f64,                      // slot latency without DDIO, ns
-    frame: u64,                       // the longest frame so far
-    evicting: f64,                    // share of lines written by the NIC that evict another
+    memory: f64,   // slot latency without DDIO, ns
+    frame: u64,    // the longest frame so far
+    evicting: f64, // share of lines written by the NIC that evict another
     missing: f64, // share of lines read by cores that come from memory; with a queue, of the last work that began
-    queue: Option<Arc<ReceiveQueue>>, // shared by copies that only look
+    queue: Option<Box<ReceiveQueue>>,
     states: [f64; 4], // time in each of the queue's, ns
+    hit: f64,         // under DDIO, ns
+    eviction: f64,    // likewise
 }
 
 impl Llc {
@@ -45,16 +48,27 @@ impl Llc {
     pub(super) fn new(ddio: Option<DdioSettings>, memory: f64, nics: usize) -> Self {
         let queue = ddio.as_ref().and_then(|ddio| {
             let queue = ddio.queue.as_ref().filter(|_| ddio.model == CacheModel::Buffers)?;
-            Some(Arc::new(ReceiveQueue::new(ddio, queue, nics)))
+            Some(Box::new(ReceiveQueue::new(ddio, queue, nics)))
         });
         let share = if queue.is_some() { 0.0 } else { 1.0 };
-        Self { ddio, memory, frame: 0, evicting: share, missing: share, queue, states: [0.0; 4] }
+        let [hit, eviction] = ddio.map_or([0.0; 2], |ddio| [ddio.hit, ddio.eviction].map(in_ns));
+        Self {
+            ddio,
+            memory,
+            frame: 0,
+            evicting: share,
+            missing: share,
+            queue,
+            states: [0.0; 4],
+            hit,
+            eviction,
+        }
     }
 
     /// The receive queue, where its buffers are followed one by one.
     #[inline]
     pub(super) fn queue(&mut self) -> Option<&mut ReceiveQueue> {
-        self.queue.as_mut().map(Arc::make_mut)
+        self.queue.as_deref_mut()
     }
 
     /// Whether they are.
@@ -91,6 +105,11 @@ impl Llc {
     /// A core begins to read buffers of which it misses this share.
     pub(super) fn reads_miss(&mut self, share: f64) {
         self.missing = share;
+    }
+
+    /// How far unread buffers fill the cache and the queue.
+    pub(super) fn state(&self) -> Option<Congestion> {
+        self.queue.as_ref().map(|queue| queue.state())
     }
 
     /// `ns` pass.
@@ -145,10 +164,7 @@ impl Llc {
     pub(super) fn slot_latency(&self, wait: f64) -> f64 {
         match &self.ddio {
             None => self.memory + wait,
-            Some(ddio) => {
-                let hit = ddio.hit.as_ps() as f64 * 1e-3;
-                hit + self.evicting * (ddio.eviction.as_ps() as f64 * 1e-3 + wait)
-            }
+            Some(_) => self.hit + self.evicting * (self.eviction + wait),
         }
     }
 
@@ -157,10 +173,9 @@ impl Llc {
     pub(super) fn holds(&self) -> Holds {
         match &self.ddio {
             None => Holds { hit: self.memory, evicting: self.memory, miss: 1.0 },
-            Some(ddio) => {
-                let hit = ddio.hit.as_ps() as f64 * 1e-3;
-                let evicting = hit + ddio.eviction.as_ps() as f64 * 1e-3;
-                Holds { hit, evicting, miss: self.evicting }
+            Some(_) => {
+                let evicting = self.hit + self.eviction;
+                Holds { hit: self.hit, evicting, miss: self.evicting }
             }
         }
     }
@@ -177,6 +192,10 @@ impl Llc {
             }
         }
     }
+}
+
+fn in_ns(span: Span) -> f64 {
+    span.as_ps() as f64 * 1e-3
 }
 
 /// Mean latency of reading a line that the NIC wrote, in ns, where memory takes `memory` ns and has the share `missing` of them.

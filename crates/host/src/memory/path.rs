@@ -125,7 +125,8 @@ pub struct Now {
 #[derive(Clone, Debug)]
 pub struct MemoryPath {
     at: Time,
-    due: Time, // but for deliveries and finished reads
+    due: Time,     // but for deliveries and finished reads
+    planned: bool, // `due` and the prices of cores are those of now
     asleep: bool,
     step: Span, // the longest
     nics: Nics<Nic>,
@@ -163,6 +164,7 @@ impl MemoryPath {
         let mut path = Self {
             at: Time::ZERO,
             due: Time::MAX,
+            planned: false,
             asleep: false,
             step: if settings.ddio.is_some() { STEP_TO_CACHE } else { STEP },
             nics: Nics::new(Nic::new(settings), nics[1..].iter().map(|of| Nic::new(of)).collect()),
@@ -174,7 +176,7 @@ impl MemoryPath {
             wait: 0.0,
             levels: vec![0.0; usize::from(settings.throttle.max_level()) + 1],
         };
-        path.plan();
+        path.settle();
         path
     }
 
@@ -198,7 +200,15 @@ impl MemoryPath {
 
     /// When [`MemoryPath::advance`] has to be called at the latest.
     #[inline]
-    pub fn due(&self) -> Time {
+    pub fn due(&mut self) -> Time {
+        self.settle();
+        self.settled_due()
+    }
+
+    /// The same where nothing has happened since [`MemoryPath::due`].
+    #[inline]
+    pub fn settled_due(&self) -> Time {
+        debug_assert!(self.planned, "something happened since it was settled");
         if self.readers.has_finished() {
             return self.at;
         }
@@ -211,7 +221,7 @@ impl MemoryPath {
         self.llc.queue()?;
         self.move_to(now);
         let refusal = self.llc.queue()?.refuse(packet);
-        self.plan();
+        self.planned = false;
         refusal
     }
 
@@ -224,9 +234,7 @@ impl MemoryPath {
             self.llc.see(self.nics.index(), packet);
             self.asleep = false;
         }
-        if moves {
-            self.plan();
-        }
+        self.planned &= !moves;
         taken
     }
 
@@ -291,12 +299,13 @@ impl MemoryPath {
     #[inline]
     pub fn advance(&mut self, now: Time) {
         self.move_to(now);
-        self.plan();
+        self.planned = false;
     }
 
     #[inline]
     fn move_to(&mut self, now: Time) {
         if now > self.at {
+            self.settle();
             let dt = now.since(self.at).as_ps();
             if self.asleep {
                 self.coast(dt as f64 * 1e-3);
@@ -334,11 +343,19 @@ impl MemoryPath {
 
     fn wake(&mut self) {
         self.asleep = false;
-        self.plan();
+        self.planned = false;
     }
 
+    /// Plans once what several calls at an instant have changed: most events make some three.
     #[inline]
+    fn settle(&mut self) {
+        if !self.planned {
+            self.plan();
+        }
+    }
+
     fn plan(&mut self) {
+        self.planned = true;
         let mut due = self.antagonists.next_phase();
         if !self.asleep {
             due = due.min(self.at + self.step);
@@ -455,6 +472,12 @@ impl MemoryPath {
         self.antagonists.coast(ns, &self.controller);
     }
 
+    /// Bytes of frames in the NIC buffer.
+    #[inline]
+    pub fn buffered(&self) -> u64 {
+        self.nic().iio.buffered()
+    }
+
     /// How it stands at the last advance.
     pub fn now(&self) -> Now {
         let wait = self.controller.wait();
@@ -498,9 +521,19 @@ impl MemoryPath {
         if !self.asleep || now <= self.at {
             return (self.at, self.totals());
         }
-        let mut then = self.clone();
-        then.coast(now.since(self.at).as_ps() as f64 * 1e-3);
-        (now, then.totals())
+        let ns = now.since(self.at).as_ps() as f64 * 1e-3;
+        let mut then = self.totals();
+        then.wait += self.controller.wait() * ns;
+        then.limits[Limit::Senders as usize] += ns;
+        then.levels[usize::from(self.antagonists.level())] += ns;
+        if let (Some(queue), Some(state)) = (&mut then.queue, self.llc.state()) {
+            queue.states[state as usize] += ns;
+        }
+        for (group, read, written) in self.antagonists.coasting(ns, &self.controller) {
+            then.antagonist_read[group] += read;
+            then.antagonist_written[group] += written;
+        }
+        (now, then)
     }
 
     fn others(&self) -> Option<f64> {

@@ -254,9 +254,17 @@ impl Readers {
     }
 
     /// The same where cores differ in what they miss, or in whether another thread works beside theirs.
-    #[cold]
+    #[inline(never)]
     fn price_each(&mut self, latency: f64, per_line: f64) -> f64 {
         let (cores, mut least) = (self.cores.len(), f64::INFINITY);
+        if self.beside_another == 1.0 && !self.buffers.is_empty() {
+            for (core, of_core) in self.cores[..self.in_use as usize].iter_mut().zip(&self.buffers)
+            {
+                let per_line = of_core.traffic.latency(latency) * self.per_line_in_flight;
+                core.price(latency, per_line, 1.0, &mut least);
+            }
+            return least;
+        }
         self.working.clear();
         self.working.extend(self.cores.iter().map(|core| core.work.is_some()));
         for (i, core) in self.cores[..self.in_use as usize].iter_mut().enumerate() {
@@ -276,7 +284,8 @@ impl Readers {
         match (self.buffers.is_empty(), self.parts.is_empty()) {
             (true, true) => self.step_of::<false, false>(dt, llc),
             (true, false) => self.step_of_several(dt, llc),
-            (false, _) => self.step_by_buffer(dt, llc),
+            (false, true) => self.step_by_buffer(dt, llc),
+            (false, false) => self.step_of_several_by_buffer(dt, llc),
         }
     }
 
@@ -287,6 +296,11 @@ impl Readers {
 
     #[inline(never)]
     fn step_by_buffer(&mut self, dt: f64, llc: &mut Llc) -> Copied {
+        self.step_of::<true, false>(dt, llc)
+    }
+
+    #[inline(never)]
+    fn step_of_several_by_buffer(&mut self, dt: f64, llc: &mut Llc) -> Copied {
         self.step_of::<true, true>(dt, llc)
     }
 
@@ -302,13 +316,14 @@ impl Readers {
         if BY_NIC {
             self.parts.iter_mut().for_each(|part| part.rate = 0.0);
         }
+        let buffers = &mut self.buffers[..if BY_BUFFER { self.in_use as usize } else { 0 }];
         for (i, core) in self.cores[..self.in_use as usize].iter_mut().enumerate() {
             let Some(work) = &mut core.work else { continue };
             worked += dt;
             let speed = 1.0 / core.time;
             let mut rate = if work.at == Stage::Work { 0.0 } else { work.lines * speed };
             if BY_BUFFER {
-                let traffic = &self.buffers[i].traffic;
+                let traffic = &buffers[i].traffic;
                 written += rate * traffic.written;
                 rate *= traffic.missing + traffic.fetched;
             }
@@ -320,8 +335,7 @@ impl Readers {
             core.done += dt * speed;
             if core.done >= DONE && work.at == Stage::Work {
                 work.at = Stage::Reads;
-                let missing =
-                    if BY_BUFFER { self.buffers[i].traffic.missing } else { llc.missing() };
+                let missing = if BY_BUFFER { buffers[i].traffic.missing } else { llc.missing() };
                 work.fixed = work.lines * read_latency(missing, 0.0) * self.per_line_in_flight;
                 core.rounds = rounds(work.lines, missing, self.settings.lines_in_flight);
                 core.done = 0.0;
@@ -330,7 +344,7 @@ impl Readers {
                 self.finished.push_back((work.nic as usize, work.read));
                 core.done = 0.0;
                 if BY_BUFFER {
-                    let of_core = &mut self.buffers[i];
+                    let of_core = &mut buffers[i];
                     core.work = match &mut of_core.polled {
                         Some(polled) => polled.next(),
                         None => core.waiting.pop_front(),
@@ -356,7 +370,10 @@ impl Readers {
     /// Work that was done, of what NIC `nic` received.
     #[inline]
     pub(super) fn finish(&mut self, nic: usize) -> Option<Read> {
-        if self.finished.is_empty() { None } else { self.first_of(nic) }
+        match self.finished.front()? {
+            (of, _) if *of == nic => self.finished.pop_front().map(|done| done.1),
+            _ => self.first_of(nic),
+        }
     }
 
     #[inline(never)]

@@ -110,7 +110,8 @@ pub(super) struct ReceiveQueue {
     queues: Queues,
     ways: Vec<Way>,                              // by NIC
     on_the_way: Coming,                          // in all of them
-    landed: BTreeMap<u32, VecDeque<(u64, u32)>>, // by flow: where the data begins, and its buffer
+    landed: BTreeMap<u32, VecDeque<(u64, u32)>>, // by flow that ever was: where the data begins, and its buffer
+    in_memory: usize,                            // of all flows
     claimed: Vec<u32>,
     copies: BTreeMap<u32, Copies>, // by flow
     copies_of_flow: usize,
@@ -139,6 +140,7 @@ impl ReceiveQueue {
             ways: vec![Way::default(); nics],
             on_the_way: Coming { buffers: 0, evicting: 0 },
             landed: BTreeMap::new(),
+            in_memory: 0,
             claimed: Vec::new(),
             copies: BTreeMap::new(),
             copies_of_flow: queue.assemble.map_or(0, |of| of.get().div_ceil(queue.buffer.get()))
@@ -234,6 +236,7 @@ impl ReceiveQueue {
         for buffer in way.buffers.drain(..frame.buffers as usize) {
             if packet.kind == Kind::Data {
                 self.landed.entry(packet.flow.0).or_default().push_back((packet.seq, buffer));
+                self.in_memory += 1;
             } else {
                 self.queues.give_back(buffer);
                 self.unread -= 1;
@@ -245,7 +248,14 @@ impl ReceiveQueue {
     /// Takes buffers of `flow` whose data begins in `part` for the next work.
     pub(super) fn claim(&mut self, flow: u32, part: Range<u64>) {
         let Some(landed) = self.landed.get_mut(&flow) else { return };
-        let mut at = 0;
+        let before = self.claimed.len();
+        while let Some(&(begin, buffer)) = landed.front()
+            && part.contains(&begin)
+        {
+            landed.pop_front();
+            self.claimed.push(buffer);
+        }
+        let mut at = 1; // the first stays
         while let Some(&(begin, buffer)) = landed.get(at) {
             if part.contains(&begin) {
                 landed.remove(at);
@@ -254,9 +264,7 @@ impl ReceiveQueue {
                 at += 1;
             }
         }
-        if landed.is_empty() {
-            self.landed.remove(&flow);
-        }
+        self.in_memory -= self.claimed.len() - before;
     }
 
     /// Gives back buffers of `flow` whose data begins in `part`, which nobody reads. Whether frames that waited have buffers now.
@@ -295,7 +303,7 @@ impl ReceiveQueue {
         let (owner, taken) = self.queues.taken(queue);
         let behind_gaps = match owner {
             Some(flow) => self.landed.get(&flow).map_or(0, VecDeque::len),
-            None => self.landed.values().map(VecDeque::len).sum(),
+            None => self.in_memory,
         };
         behind_gaps == taken as usize
     }

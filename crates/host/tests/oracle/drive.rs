@@ -26,7 +26,7 @@ pub struct Seen {
 
 /// A model of a host. All but `advance` happens at the instant of the last `advance`.
 pub trait Host {
-    fn due(&self) -> Time;
+    fn due(&mut self) -> Time;
     fn advance(&mut self, now: Time);
     fn offer(&mut self, packet: &Packet) -> bool;
     fn take_packet(&mut self) -> Option<Packet>;
@@ -50,7 +50,7 @@ impl Plant {
 }
 
 impl Host for Plant {
-    fn due(&self) -> Time {
+    fn due(&mut self) -> Time {
         self.path.due()
     }
 

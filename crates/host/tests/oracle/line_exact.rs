@@ -510,7 +510,7 @@ impl LineExact {
 }
 
 impl Host for LineExact {
-    fn due(&self) -> Time {
+    fn due(&mut self) -> Time {
         self.events.peek().map_or(Time::MAX, |Reverse((at, ..))| *at)
     }
 

@@ -139,16 +139,16 @@ impl Memory {
         &mut self.sides.at_hand
     }
 
-    /// Time of the next call; [`Time::MAX`] on a machine of several NICs, whose owner calls.
+    /// Time of the next call, once an event is over; [`Time::MAX`] on a machine of several NICs, whose owner calls.
     #[inline]
-    pub(super) fn due(&self) -> Time {
-        if self.sides.others().is_empty() { self.due_at_any() } else { Time::MAX }
+    pub(super) fn due(&mut self) -> Time {
+        let due = self.path.due();
+        if self.sides.others().is_empty() { due.min(self.side().due()) } else { Time::MAX }
     }
 
-    /// When something is due, at whichever NIC.
-    #[inline]
+    /// When something is due, at whichever NIC, since the last event.
     pub(crate) fn due_at_any(&self) -> Time {
-        let due = self.path.due().min(self.side().due());
+        let due = self.path.settled_due().min(self.side().due());
         self.sides.others().iter().fold(due, |due, side| due.min(side.due()))
     }
 
@@ -248,7 +248,7 @@ impl Host {
         let Some(memory) = &self.memory else { return };
         let Some(brake) = &memory.side().brake else { return };
         let paused = self.nic.port.pausing_peer();
-        let stops = brake.stops(memory.path.now().buffered, paused);
+        let stops = brake.stops(memory.path.buffered(), paused);
         if stops != paused && self.nic.port.alive() {
             self.nic.port.send_pause(now, stops, out);
         }
