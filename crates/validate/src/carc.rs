@@ -11,13 +11,20 @@ use crate::row::Row;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-/// A reading of the receive queues: its name, and the table of the scenario.
-type Bundle = (&'static str, &'static str);
+/// A reading of the receive queues and of the cores: its name, the table of the scenario, and threads of a core.
+type Bundle = (&'static str, &'static str, u32);
 
-const BUNDLES: [Bundle; 3] = [
-    ("literal", "{ depth = 65536, buffer = \"1500B\", rnr = \"nak\" }"),
-    ("fits", "{ depth = 8192, buffer = \"1500B\", rnr = \"nak\" }"),
-    ("lifo", "{ depth = 65536, buffer = \"1500B\", reuse = \"lifo\", rnr = \"nak\" }"),
+const LITERAL: &str = "{ depth = 65536, buffer = \"1500B\", rnr = \"nak\" }";
+const FITS: &str = "{ depth = 8192, buffer = \"1500B\", rnr = \"nak\" }";
+const LIFO: &str = "{ depth = 65536, buffer = \"1500B\", reuse = \"lifo\", rnr = \"nak\" }";
+
+const BUNDLES: [Bundle; 6] = [
+    ("literal", LITERAL, 2),
+    ("fits", FITS, 2),
+    ("lifo", LIFO, 2),
+    ("literal16", LITERAL, 1),
+    ("fits16", FITS, 1),
+    ("lifo16", LIFO, 1),
 ];
 
 /// The part in which hostCC's host is run under both models of the cache.
@@ -25,7 +32,7 @@ const TENSION: &str = "tension";
 
 /// What can be run by itself: each reading, and hostCC's host.
 pub(crate) fn parts() -> Vec<&'static str> {
-    BUNDLES.iter().map(|(name, _)| *name).chain([TENSION]).collect()
+    BUNDLES.iter().map(|(name, ..)| *name).chain([TENSION]).collect()
 }
 
 /// The last word of its id.
@@ -83,7 +90,7 @@ type Outcomes = BTreeMap<(&'static str, Scheme, Load), Outcome>;
 /// Runs all rows, or those of a part, for a sixth of the time if `quick`.
 pub(crate) fn measure(cores: &Cores<'_>, part: Option<&str>, quick: bool) -> Measured {
     let wanted = |name: &str| part.is_none_or(|part| part == name);
-    let bundles: Vec<Bundle> = BUNDLES.into_iter().filter(|(name, _)| wanted(name)).collect();
+    let bundles: Vec<Bundle> = BUNDLES.into_iter().filter(|(name, ..)| wanted(name)).collect();
     let found: Mutex<Outcomes> = Mutex::default();
     let see = |bundle: Bundle, scheme, load| {
         let outcome = outcome(&text(bundle, scheme, load), quick);
@@ -131,7 +138,7 @@ pub(crate) fn measure(cores: &Cores<'_>, part: Option<&str>, quick: bool) -> Mea
     if wanted(TENSION) {
         tension(quick, &mut measured);
     }
-    for (bundle, _) in bundles {
+    for (bundle, ..) in bundles {
         let of = |scheme, load| &found[&(bundle, scheme, load)];
         rows(bundle, &of, Load::Echo(most[bundle]), &mut measured);
     }
@@ -162,7 +169,7 @@ fn tension(quick: bool, measured: &mut Measured) {
     }
 }
 
-/// Threads of the server.
+/// Consumers of the server: threads of eight cores, or cores.
 const THREADS: f64 = 16.0;
 
 /// Part of a message's time that the most ticks add: throughput falls to 55 %.
@@ -227,7 +234,7 @@ fn rows<'a>(
 }
 
 /// The server and its client; longs and shorts, or echoes.
-fn text((_, queue): Bundle, scheme: Scheme, load: Load) -> String {
+fn text((_, queue, threads): Bundle, scheme: Scheme, load: Load) -> String {
     let control = match scheme {
         Scheme::HostCc => {
             "[host.override.memory.control]\nlaw = \"hostcc\"\nparams = { iio_threshold = \"140\", target = \"160Gbps\" }\n"
@@ -264,7 +271,7 @@ fn text((_, queue): Bundle, scheme: Scheme, load: Load) -> String {
     format!(
         "[fabric]\nkind = \"star\"\nhosts = 2\nhost_link = {{ rate = \"200Gbps\", delay = \"500ns\" }}\n\
          [fabric.switch]\npause = \"on\"\n[transport]\nkind = \"rdma\"\nlaw = \"dcqcn\"\nmtu = \"1500B\"\n\
-         [[host.override]]\nwhere = \"host[0]\"\n[host.override.memory]\nread_placed = true\ncores = 16\nsmt = 2\n\
+         [[host.override]]\nwhere = \"host[0]\"\n[host.override.memory]\nread_placed = true\ncores = 16\nsmt = {threads}\n\
          smt_share = {SMT_SHARE}\nper_kilobyte = \"{PER_KILOBYTE}\"\nbandwidth = \"1013Gbps\"\npcie_rate = \"252.06Gbps\"\niio_slots = 186\npause_above = \"256KB\"\n\
          ddio = true\ncache = \"12MiB\"\ncache_ways = 12\nddio_ways = 2\ncache_model = \"buffers\"\n\
          rq = {queue_with_copies}\n{control}{traffic}",

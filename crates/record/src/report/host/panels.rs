@@ -177,7 +177,7 @@ fn cache(series: &MemorySeries, row: &MemoryRow) -> Vec<Panel> {
     let near = |rule: &Rule| !rule.name.starts_with('Q') || rule.at <= 2.0 * f64::from(most);
     let missed = ["evicted by the NIC", "evicted by a core", "never cached"];
     let missed =
-        missed.into_iter().zip(["s7", "s5", "s4"]).enumerate().map(|(i, (name, class))| {
+        missed.into_iter().zip(["s1", "s4", "s6"]).enumerate().map(|(i, (name, class))| {
             trace(name, class, all(&|cache: &CacheSample| 100.0 * cache.missed(i)))
         });
     let mut missed: Vec<Trace> = missed.collect();
@@ -208,8 +208,8 @@ fn cache(series: &MemorySeries, row: &MemoryRow) -> Vec<Panel> {
     let every_us = series.every.as_ps() as f64 * 1e-6;
     let per_us = |count: u32| (f64::from(count) / every_us) as f32;
     let none = [
-        trace("waited in the NIC", "s5", all(&|cache| per_us(cache.waited))),
-        trace("refused (RNR)", "s7", all(&|cache| per_us(cache.refused))),
+        trace("waited in the NIC", "q1", all(&|cache| per_us(cache.waited))),
+        trace("refused (RNR)", "q3", all(&|cache| per_us(cache.refused))),
     ];
     let none: Vec<Trace> =
         none.into_iter().filter(|trace| trace.values.iter().any(|v| *v > 0.0)).collect();
@@ -345,20 +345,20 @@ fn buttons(windows: &[Window]) -> String {
     html
 }
 
+/// Keys of each panel in a row of its own, so that colours need to differ within one only.
 fn legend(panels: &[Panel]) -> String {
-    let mut html = String::from("<div class=\"legend\">");
-    let shown = |p: &&Panel| p.stacked || p.traces.len() > 1;
-    let named = panels
-        .iter()
-        .filter(shown)
-        .flat_map(|p| p.traces.iter().filter(|t| p.stacked || t.look != Look::Ranged));
-    for trace in named {
-        let key = format!("<span><i class=\"key {}\"></i>{}</span>", trace.class, esc(&trace.name));
-        if !html.contains(&key) {
-            html.push_str(&key);
+    let mut html = String::new();
+    for panel in panels.iter().filter(|panel| panel.stacked || panel.traces.len() > 1) {
+        let named = panel.traces.iter().filter(|trace| panel.stacked || trace.look != Look::Ranged);
+        let keys = named.map(|trace| {
+            format!("<span><i class=\"key {}\"></i>{}</span>", trace.class, esc(&trace.name))
+        });
+        let keys: String = keys.collect();
+        if !keys.is_empty() {
+            let _ =
+                write!(html, "<div class=\"legend\"><small>{}</small>{keys}</div>", panel.title);
         }
     }
-    html.push_str("</div>");
     html
 }
 
