@@ -1,7 +1,7 @@
-//! The throttle level of a host as its law has it: in force, being written, and to be lifted whatever it takes.
+//! The throttle level of a host as its law has it: in force, being written, on lease, and to be lifted whatever it takes.
 //!
 //! Invariants: one write is requested at a time, but for the 0 of [`Levels::disable`]; no level is above the strongest there is; after a failed
-//! write none is requested for [`RETRY`].
+//! write none is requested for [`RETRY`]. While a level above 0 is held that time alone may lower, a wake comes.
 
 use crate::Acts;
 use crate::host::HostAct;
@@ -20,11 +20,15 @@ pub(crate) struct Levels {
     write_from: Time,      // no write before, after a failed one
     lifting: bool,         // down to 0, whatever it takes
     disabled: bool,        // for good
+    lease: Option<Span>,   // none: levels stay
+    leased: Time, // the last reading that justified the level, or the last level that lapsed
+    armed: Option<Time>, // a wake that will come
 }
 
 impl Levels {
-    /// Of an unthrottled host; a law that does not act requests nothing.
-    pub fn new(strongest: u8, acts: bool) -> Self {
+    /// Of an unthrottled host; a law that does not act requests nothing. A level that nothing has justified for the length of the
+    /// lease goes down by one.
+    pub fn new(strongest: u8, acts: bool, lease: Option<Span>, now: Time) -> Self {
         Self {
             acts,
             strongest,
@@ -33,6 +37,9 @@ impl Levels {
             write_from: Time::ZERO,
             lifting: false,
             disabled: false,
+            lease,
+            leased: now,
+            armed: None,
         }
     }
 
@@ -41,19 +48,9 @@ impl Levels {
         self.disabled
     }
 
-    /// Whether everything is being lifted.
-    pub fn lifting(&self) -> bool {
-        self.lifting
-    }
-
     /// Whether a level above 0 is in force and none is being written, so that time may pass under it.
     pub fn held(&self) -> bool {
         self.level > 0 && self.requested.is_none() && self.acts
-    }
-
-    /// No write is tried before.
-    pub fn write_from(&self) -> Time {
-        self.write_from
     }
 
     /// One level up.
@@ -104,9 +101,49 @@ impl Levels {
         self.request(now, 0, acts);
     }
 
-    /// Goes on lifting.
-    pub fn go_on_lifting(&mut self, now: Time, acts: &mut Acts<HostAct>) {
-        self.request(now, 0, acts);
+    /// A reading justifies the level.
+    pub fn justify(&mut self, now: Time) {
+        self.leased = now;
+    }
+
+    /// One level down if nothing justified this one for the length of the lease.
+    pub fn lapse(&mut self, now: Time, acts: &mut Acts<HostAct>) {
+        if self.lease_ends().is_some_and(|end| end <= now) && self.lower(now, acts) {
+            self.leased = now;
+        }
+    }
+
+    /// Whether a wake is the one that was asked for. The law then looks at its readings, and [`Levels::go_on`] does what time does.
+    pub fn woken(&mut self, now: Time) -> bool {
+        let due = self.armed.is_some_and(|due| due <= now);
+        self.armed = self.armed.filter(|_| !due);
+        due
+    }
+
+    /// What time alone does: a lift that failed is tried again, a lease ends.
+    pub fn go_on(&mut self, now: Time, acts: &mut Acts<HostAct>) {
+        if self.lifting {
+            self.request(now, 0, acts);
+        } else {
+            self.lapse(now, acts);
+        }
+    }
+
+    /// Asks for a wake when readings go stale (`stale`), the lease ends or a failed lift is due again.
+    pub fn arm(&mut self, now: Time, stale: Option<Time>, acts: &mut Acts<HostAct>) {
+        let held = self.held();
+        let lease = self.lease_ends().map(|end| end.max(self.write_from)).filter(|_| held);
+        let retry = Some(self.write_from).filter(|_| held && self.lifting);
+        let Some(due) = [stale, lease, retry].into_iter().flatten().min() else { return };
+        let due = due.max(now);
+        if self.armed.is_none_or(|armed| due < armed) {
+            self.armed = Some(due);
+            acts.push(HostAct::WakeAt(due));
+        }
+    }
+
+    fn lease_ends(&self) -> Option<Time> {
+        self.lease.map(|lease| self.leased.saturating_add(lease))
     }
 
     /// Lifts everything for good, whatever is being written.

@@ -181,8 +181,6 @@ pub struct HostCc {
     occupancy_at: Time,     // last usable reading of each counter,
     inserts_at: Time,       // or the time since which it is unknown
     reported: (bool, bool), // whether that was a reading
-    leased: Time, // the last reading that justified the level, or the last level that lapsed
-    armed: Option<Time>, // a wake that will come
 }
 
 impl HostLaw for HostCc {
@@ -201,14 +199,12 @@ impl HostLaw for HostCc {
         Self {
             params: *params,
             signals: Signals::new(params, counters, at.period),
-            levels: Levels::new(at.max_level, params.local_response),
+            levels: Levels::new(at.max_level, params.local_response, params.lease.0, now),
             lower_from: Time::ZERO,
             echo: false,
             occupancy_at: now,
             inserts_at: now,
             reported: (false, false),
-            leased: now,
-            armed: None,
         }
     }
 
@@ -238,7 +234,8 @@ impl HostLaw for HostCc {
             (E::Disable, _) => self.disable(acts),
             _ => {}
         }
-        self.arm(now, acts);
+        let stale = self.stale_from().filter(|_| self.levels.held() || self.echo);
+        self.levels.arm(now, stale, acts);
     }
 }
 
@@ -261,7 +258,7 @@ impl HostCc {
             (self.inserts_at, self.reported.1) = (now, true);
         }
         if self.blind() {
-            self.lapse(now, acts);
+            self.levels.lapse(now, acts);
         } else {
             self.decide(now, moved, acts);
         }
@@ -278,7 +275,7 @@ impl HostCc {
         };
         let wanted = moved || self.params.lease.0.is_none();
         if wanted && (occupancy == Greater || bandwidth != Less) {
-            self.leased = now;
+            self.levels.justify(now);
         }
         match (occupancy, bandwidth) {
             (Less, Greater) if now >= self.lower_from => {
@@ -287,14 +284,7 @@ impl HostCc {
             (Greater, Less) if wanted => {
                 self.levels.raise(now, acts);
             }
-            _ => self.lapse(now, acts),
-        }
-    }
-
-    /// One level down if nothing justified this one for the length of the lease.
-    fn lapse(&mut self, now: Time, acts: &mut Acts<HostAct>) {
-        if self.lease_ends().is_some_and(|end| end <= now) && self.levels.lower(now, acts) {
-            self.leased = now;
+            _ => self.levels.lapse(now, acts),
         }
     }
 
@@ -316,22 +306,18 @@ impl HostCc {
         }
     }
 
-    fn wake(&mut self, now: Time, acts: &mut Acts<HostAct>) {
-        if self.armed.is_some_and(|due| due <= now) {
-            self.armed = None;
-            self.expire(now, acts);
-            if self.levels.lifting() {
-                self.levels.go_on_lifting(now, acts);
-            } else {
-                self.lapse(now, acts);
-            }
-        }
-    }
-
     fn disable(&mut self, acts: &mut Acts<HostAct>) {
         self.levels.disable(acts);
         self.echo = false;
         acts.push(HostAct::Echo(Echo::Off));
+    }
+
+    /// Time has passed: readings may be stale, and a lease over.
+    fn wake(&mut self, now: Time, acts: &mut Acts<HostAct>) {
+        if self.levels.woken(now) {
+            self.expire(now, acts);
+            self.levels.go_on(now, acts);
+        }
     }
 
     /// Lifts everything if either counter gave nothing usable for too long, and begins anew.
@@ -353,23 +339,5 @@ impl HostCc {
     fn stale_from(&self) -> Option<Time> {
         let after = self.params.stale_after.0.filter(|_| !self.levels.disabled())?;
         Some(self.occupancy_at.min(self.inserts_at).saturating_add(after))
-    }
-
-    fn lease_ends(&self) -> Option<Time> {
-        self.params.lease.0.map(|lease| self.leased.saturating_add(lease))
-    }
-
-    /// Sets a wake-up for when readings or the lease lapse or a failed lift is due again, if there is something to lift.
-    fn arm(&mut self, now: Time, acts: &mut Acts<HostAct>) {
-        let held = self.levels.held();
-        let stale = self.stale_from().filter(|_| held || self.echo);
-        let lease = self.lease_ends().map(|end| end.max(self.levels.write_from())).filter(|_| held);
-        let retry = Some(self.levels.write_from()).filter(|_| held && self.levels.lifting());
-        let Some(due) = [stale, lease, retry].into_iter().flatten().min() else { return };
-        let due = due.max(now);
-        if self.armed.is_none_or(|armed| due < armed) {
-            self.armed = Some(due);
-            acts.push(HostAct::WakeAt(due));
-        }
     }
 }

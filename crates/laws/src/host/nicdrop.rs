@@ -82,8 +82,6 @@ pub struct NicDrop {
     slow: Counted,
     memory: Counted, // only its time counts
     window: Window,
-    leased: Time, // the last window that justified the level, or the last level that lapsed
-    armed: Option<Time>, // a wake that will come
 }
 
 impl HostLaw for NicDrop {
@@ -98,13 +96,11 @@ impl HostLaw for NicDrop {
         let counted = Counted { last: None, at: now };
         Self {
             params: *params,
-            levels: Levels::new(at.max_level, true),
+            levels: Levels::new(at.max_level, true, params.lease.0, now),
             drops: counted,
             slow: counted,
             memory: counted,
             window: Window::default(),
-            leased: now,
-            armed: None,
         }
     }
 
@@ -138,7 +134,8 @@ impl HostLaw for NicDrop {
             }
             _ => {}
         }
-        self.arm(now, acts);
+        let stale = self.stale_from().filter(|_| self.levels.held());
+        self.levels.arm(now, stale, acts);
     }
 }
 
@@ -159,29 +156,18 @@ impl NicDrop {
         let Window { dropped, slow, .. } = self.window;
         self.window = Window { memory: Some(reading), ..Window::default() };
         if busy && slow == 0 && dropped >= self.params.drops.get() {
-            self.leased = now;
+            self.levels.justify(now);
             self.levels.raise(now, acts);
         } else {
-            self.lapse(now, acts);
+            self.levels.lapse(now, acts);
         }
     }
 
-    /// One level down if nothing justified this one for the length of the lease.
-    fn lapse(&mut self, now: Time, acts: &mut Acts<HostAct>) {
-        if self.lease_ends().is_some_and(|end| end <= now) && self.levels.lower(now, acts) {
-            self.leased = now;
-        }
-    }
-
+    /// Time has passed: readings may be stale, and a lease over.
     fn wake(&mut self, now: Time, acts: &mut Acts<HostAct>) {
-        if self.armed.is_some_and(|due| due <= now) {
-            self.armed = None;
+        if self.levels.woken(now) {
             self.expire(now, acts);
-            if self.levels.lifting() {
-                self.levels.go_on_lifting(now, acts);
-            } else {
-                self.lapse(now, acts);
-            }
+            self.levels.go_on(now, acts);
         }
     }
 
@@ -199,28 +185,6 @@ impl NicDrop {
     fn stale_from(&self) -> Option<Time> {
         let after = self.params.stale_after.0.filter(|_| !self.levels.disabled())?;
         Some(self.drops.at.min(self.slow.at).min(self.memory.at).saturating_add(after))
-    }
-
-    fn lease_ends(&self) -> Option<Time> {
-        self.params.lease.0.map(|lease| self.leased.saturating_add(lease))
-    }
-
-    /// Sets a wake-up for when readings or the lease lapse or a failed lift is due again, if there is something to lift.
-    fn arm(&mut self, now: Time, acts: &mut Acts<HostAct>) {
-        if !self.levels.held() {
-            return;
-        }
-        let from = self.levels.write_from();
-        let lease = self.lease_ends().map(|end| end.max(from));
-        let retry = Some(from).filter(|_| self.levels.lifting());
-        let Some(due) = [self.stale_from(), lease, retry].into_iter().flatten().min() else {
-            return;
-        };
-        let due = due.max(now);
-        if self.armed.is_none_or(|armed| due < armed) {
-            self.armed = Some(due);
-            acts.push(HostAct::WakeAt(due));
-        }
     }
 }
 
