@@ -3,7 +3,9 @@
 use forebay_laws::host::{Counters, HostParams, HostStart, Reading, Side};
 use forebay_laws::host_driver::{Counter, Driver, Pace, Plant, Written};
 use forebay_laws::log::{Sink, Tap};
+use forebay_record::law_logs::LawLogsInMemory;
 use forebay_record::signals::SignalWriter;
+use forebay_sim::{Options, Outputs, Watch, simulate_into};
 use forebay_units::{Span, Time};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -315,6 +317,40 @@ fn thresholds_are_proposed_from_a_recording() {
     assert!(code == 1 && error.contains("there is no I_S to calibrate: "), "{error}");
     let (code, _, error) = agent(&["calibrate"]);
     assert!(code == 2 && error.contains("--for 30s, or --trace TRACE"), "{error}");
+}
+
+/// The simulated testbed is the published one, and so are the thresholds that its law log proposes: idle for 1.2 ms, then four flows at line rate, and
+/// from 5 ms on an antagonist beside them. The law watches and does nothing.
+#[test]
+fn thresholds_of_the_simulated_testbed_are_the_published_ones() {
+    let text = "version = 1\nseeds = [1]\nstop = { time = \"9ms\" }\n\
+        [fabric]\nkind = \"star\"\nhosts = 2\nhost_link = { rate = \"100Gbps\", delay = \"9us\" }\nwire_overhead = \"24B\"\n\
+        [host]\nprofile = \"linux\"\nrx_usecs = \"4us\"\n\
+        [[host.override]]\nwhere = \"host[1]\"\n[host.override.memory]\n\
+        [[host.override.memory.antagonist]]\ncores = 3\nstart = \"5ms\"\n\
+        [host.override.memory.control]\nlaw = \"hostcc\"\n\
+        params = { local_response = \"false\", network_response = \"false\" }\n\
+        [transport]\nkind = \"tcp\"\nlaw = \"dctcp\"\nmtu = \"4000B\"\n\
+        [[traffic]]\nkind = \"long\"\nto = \"host[1]\"\nstart = \"1200us\"\n\
+        from = [\"host[0]\", \"host[0]\", \"host[0]\", \"host[0]\"]\n\
+        [output]\nlaw_log = true\n";
+    let loaded = forebay_scenario::text("testbed.toml", text).expect("a scenario");
+    let kept = LawLogsInMemory::default();
+    let outputs = Outputs { law_logs: Some(&kept), ..Outputs::default() };
+    simulate_into(&loaded.scenario, 1, Options::default(), &Watch::default(), outputs)
+        .expect("it runs");
+    let logs = folder("calibrate-simulation");
+    for (whose, log) in kept.finish() {
+        fs::write(logs.join(format!("law-{whose}-seed-1.log")), log).expect("written");
+    }
+    let (code, said, error) = agent(&["calibrate", "--trace", logs.to_str().expect("text")]);
+    assert!(code == 0 && !said.contains("not seen"), "{said} {error}");
+    let proposed = |name: &str| -> f64 {
+        let value = said.split(&format!("{name} = \"")).nth(1).expect("it is proposed");
+        value.split(|c: char| !c.is_ascii_digit()).next().and_then(|n| n.parse().ok()).expect("one")
+    };
+    let (threshold, target) = (proposed("iio_threshold"), proposed("target"));
+    assert!((threshold - 70.0).abs() <= 2.0 && (target - 84.0).abs() <= 1.0, "{said}");
 }
 
 /// I_S and B_S are what was put in; marks are on while the lines are above the threshold; the level climbs to the top in 4 ms

@@ -22,6 +22,7 @@ struct event {
 	u64 nxt;
 	u64 delivered; /* packets that may grow the window */
 	u64 state;
+	u64 calm;  /* no episode when the ACK came */
 	u64 fresh; /* of ENTER: an episode begins, or a timeout came: nothing is owed any more */
 	u64 cwnd;  /* but of ACK: what the kernel around makes of the window */
 	u64 ssthresh;
@@ -56,7 +57,7 @@ int main(void)
 				.una = of.una,
 				.nxt = of.nxt,
 				.draw = draws[resets % 1024],
-				.calm = of.state <= 1,
+				.calm = of.calm,
 			};
 			u64 before = nv.reset_at;
 			nv_acked(&nv, &w, &ack);
