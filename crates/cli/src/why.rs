@@ -3,14 +3,15 @@
 use crate::args::Why;
 use crate::failure::Failure;
 use crate::say;
-use forebay_record::why::{COLUMNS, Explained, Family, Log, Part, explain};
-use forebay_record::{FlowRow, RunDir, hex};
-use forebay_scenario::model::Scenario;
-use forebay_sim::{Options, Outputs, Simulation, Watch};
-use forebay_units::{Time, human};
+use forebay_record::why::{
+    By, Line, WhyRow, flows_of, is_explained, lines, sentence, share_of, slowest,
+};
+use forebay_record::{About, FlowRow, RunDir, RunRecord, class_bounds, class_name, in_class};
+use forebay_sim::Options;
+use forebay_study::why::{NoAnswer, again};
+use forebay_units::{Span, human};
 use serde_json::{Value, json};
 use std::fmt::Write;
-use std::path::Path;
 
 /// The verb.
 pub fn why(args: &Why) -> Result<(), Failure> {
@@ -22,7 +23,7 @@ pub fn why(args: &Why) -> Result<(), Failure> {
         )));
     }
     let (about, runs) = RunDir::load(dir)?;
-    let mut scenario = forebay_scenario::text("resolved.toml", &about.resolved_toml)?.scenario;
+    let scenario = forebay_scenario::text("resolved.toml", &about.resolved_toml)?.scenario;
     let wanted = args.seed.or(runs.first().map(|run| run.seed));
     let Some(run) = runs.iter().find(|run| Some(run.seed) == wanted) else {
         let seeds: Vec<String> = runs.iter().map(|run| run.seed.to_string()).collect();
@@ -39,59 +40,57 @@ pub fn why(args: &Why) -> Result<(), Failure> {
             dir.display()
         )));
     }
-    let chosen = choose(args, &run.flows, scenario.output.warmup)?;
+    let chosen = choose(args, &run.flows, &about)?;
     say::note(&format!(
         "running seed {} again, and following {}",
         run.seed,
         human::counted(chosen.flows.len(), "flow")
     ));
-    let (log, digest) = follow(&mut scenario, run.seed, &chosen.flows)?;
-    if digest != run.digest {
-        return Err(Failure::Run(format!(
-            "the second run of seed {} is not the first one: its digest is {}, that of {} is {}; was it made by another version?",
+    let rows = again(&scenario, run, &chosen.flows, (Options::default(), Vec::new()), &|| false);
+    let rows = rows.map_err(|no| match no {
+        NoAnswer::Refused(why) => Failure::Input(why.to_string()),
+        NoAnswer::OtherDigest { .. } => Failure::Run(format!(
+            "seed {} of {}: {no}; was it made by another version?",
             run.seed,
-            hex(digest),
-            dir.display(),
-            hex(run.digest)
-        )));
+            dir.display()
+        )),
+        NoAnswer::Stopped => Failure::Interrupted(no.to_string()),
+    })?;
+    RunDir::explain(dir, run.seed, rows.clone())?;
+    let of = Of { chosen: &chosen, about: &about, run, rows: &rows };
+    match args.json {
+        true => say::json(&of.json()),
+        false => say::data(&of.text()),
     }
-    let all = explain(&log);
-    save(dir, run.seed, &all, &log)?;
-    if args.json {
-        return say::json(&as_json(&chosen, run.seed, &all, &log));
-    }
-    say::data(&text(&chosen, &all, &log))
 }
 
 /// Flows that were asked for, and how they are called.
 struct Chosen {
     name: String,
     flows: Vec<u32>,
+    by_class: bool, // the slowest of each size class
 }
 
 /// Flows that the options name, of those that are complete and began after the warm-up.
-fn choose(args: &Why, rows: &[FlowRow], warmup: Time) -> Result<Chosen, Failure> {
-    let complete = |row: &&FlowRow| row.fct().is_some() && !row.is_endless();
+fn choose(args: &Why, rows: &[FlowRow], about: &About) -> Result<Chosen, Failure> {
     if let Some(flow) = args.flow {
         let Some(row) = rows.iter().find(|row| row.flow == flow) else {
             return Err(Failure::Input(format!(
                 "there is no flow {flow}; flows.csv has their numbers in its first columns"
             )));
         };
-        if !complete(&row) {
+        if !is_explained(row) {
             return Err(Failure::Input(format!(
                 "flow {flow} is not complete, so it has no completion time to explain"
             )));
         }
-        return Ok(Chosen { name: format!("flow {flow}"), flows: vec![flow] });
+        return Ok(Chosen { name: format!("flow {flow}"), flows: vec![flow], by_class: false });
     }
     let (low, high) = args.size.unwrap_or((0, u64::MAX));
-    let measured: Vec<&FlowRow> = rows
-        .iter()
-        .filter(complete)
-        .filter(|row| row.start >= warmup)
-        .filter(|row| (low..high).contains(&row.size.get()))
-        .collect();
+    let fits = |row: &&FlowRow| {
+        is_explained(row) && row.start >= about.warmup && (low..high).contains(&row.size.get())
+    };
+    let measured: Vec<FlowRow> = rows.iter().filter(fits).copied().collect();
     let sizes = match args.size {
         None => "all flows".to_owned(),
         Some((low, u64::MAX)) => format!("flows of {} and more", human::bytes(low)),
@@ -104,178 +103,154 @@ fn choose(args: &Why, rows: &[FlowRow], warmup: Time) -> Result<Chosen, Failure>
             "no flow that began after the warm-up and is complete is among {sizes}"
         )));
     }
+    // Of sizes that somebody names the slowest are those of all of them, else of each size class.
+    let bounds = if args.size.is_some() { &[][..] } else { &about.size_classes };
     let share = if args.p99 || args.size.is_none() { 0.01 } else { 1.0 };
-    let mut slowest = measured.clone();
-    let slowdown = |row: &FlowRow| row.slowdown().unwrap_or(0.0);
-    slowest.sort_by(|a, b| slowdown(b).total_cmp(&slowdown(a)).then(a.flow.cmp(&b.flow)));
-    let count = ((slowest.len() as f64 * share).ceil() as usize).clamp(1, slowest.len());
-    let mut flows: Vec<u32> = slowest[..count].iter().map(|row| row.flow).collect();
-    flows.sort_unstable();
+    let flows = slowest(&measured, about.warmup, bounds, |count| share_of(count, share));
     let name = if share < 1.0 { format!("slowest 1 % of {sizes}") } else { sizes };
-    Ok(Chosen { name, flows })
+    Ok(Chosen { name, flows, by_class: args.size.is_none() })
 }
 
-/// Runs a seed again and follows these flows.
-fn follow(scenario: &mut Scenario, seed: u64, flows: &[u32]) -> Result<(Log, u64), Failure> {
-    scenario.output.captures.clear();
-    scenario.output.law_log = None;
-    let outputs = Outputs { follow: Some(flows), ..Outputs::default() };
-    let mut simulation = Simulation::with_outputs(scenario, seed, Options::default(), outputs)
-        .map_err(|error| Failure::Input(error.to_string()))?;
-    simulation.advance(Time::MAX, &Watch::default());
-    let outcome = simulation.finish();
-    Ok((outcome.followed.unwrap_or_default(), outcome.record.digest))
-}
-
-/// Name of a port, by its link.
-fn port(log: &Log, link: u32) -> String {
-    let of = log.links[link as usize];
-    format!("{} -> {}", log.names[of.from as usize], log.names[of.to as usize])
-}
-
-/// One line of a table: a part, and where.
-struct Line {
-    part: Part,
-    link: Option<u32>,
-    span: u128, // ps, over all flows
-}
-
-fn lines(all: &[Explained]) -> Vec<Line> {
-    let mut lines: Vec<Line> = Vec::new();
-    for piece in all.iter().flat_map(|one| &one.pieces) {
-        let span = u128::from(piece.span().as_ps());
-        match lines.iter_mut().find(|line| (line.part, line.link) == (piece.part, piece.link)) {
-            Some(line) => line.span += span,
-            None => lines.push(Line { part: piece.part, link: piece.link, span }),
-        }
-    }
-    lines.sort_by_key(|line| std::cmp::Reverse((line.span, std::cmp::Reverse(line.part))));
-    lines
-}
-
-fn place(log: &Log, line: &Line) -> String {
-    line.link.map_or_else(String::new, |link| port(log, link))
-}
-
-/// The sentence: what takes most, where.
-fn sentence(chosen: &Chosen, all: &[Explained], log: &Log) -> String {
-    let lines = lines(all);
-    let sum = lines.iter().map(|line| line.span).sum::<u128>().max(1);
-    let share = |span: u128| human::percent(span as f64 / sum as f64);
-    let word = |line: &Line| {
-        let at = line.link.map_or_else(String::new, |link| format!(" at {}", port(log, link)));
-        format!("{} {}{at}", share(line.span), line.part.words())
-    };
-    let ideal = |line: &&Line| line.part.family() != Family::Path;
-    let most: Vec<String> = lines.iter().filter(ideal).take(3).map(word).collect();
-    let path: u128 = lines.iter().filter(|line| !ideal(line)).map(|line| line.span).sum();
-    let mean = human::micros(sum as f64 / 1e6 / all.len().max(1) as f64);
-    let who = if all.len() == 1 {
-        chosen.name.clone()
-    } else {
-        format!("{} ({})", chosen.name, human::counted(all.len(), "flow"))
-    };
-    match most.is_empty() {
-        true => format!("{who}: {mean}, all of it sending and propagation."),
-        false => format!(
-            "{who}: {mean}{}: {}; {} sending and propagation.",
-            if all.len() == 1 { "" } else { " on average" },
-            most.join(", "),
-            share(path)
-        ),
-    }
+/// An answer.
+struct Of<'a> {
+    chosen: &'a Chosen,
+    about: &'a About,
+    run: &'a RunRecord,
+    rows: &'a [WhyRow],
 }
 
 /// Rows of a table for people; the rest is one row.
-const ROWS: usize = 16;
+const ROWS: usize = 12;
 
-fn text(chosen: &Chosen, all: &[Explained], log: &Log) -> String {
-    let mut text = format!("{}\n\n", sentence(chosen, all, log));
-    let lines = lines(all);
-    let sum = lines.iter().map(|line| line.span).sum::<u128>().max(1);
-    let mean = |span: u128| human::micros(span as f64 / 1e6 / all.len().max(1) as f64);
-    let mut row = |part: &str, at: &str, span: u128| {
-        let share = human::percent(span as f64 / sum as f64);
-        let _ = writeln!(text, "{part:<38}{at:<34}{:>12}{share:>9}", mean(span));
-    };
-    for line in lines.iter().take(ROWS) {
-        row(line.part.words(), &place(log, line), line.span);
-    }
-    let rest: u128 = lines.iter().skip(ROWS).map(|line| line.span).sum();
-    if rest > 0 {
-        row(&format!("{} more", lines.len() - ROWS), "", rest);
-    }
-    row(if all.len() == 1 { "FCT" } else { "mean FCT" }, "", sum);
-    if all.len() > 1 {
-        text.push_str(&slow_flows(all, log));
-    }
-    text
-}
+/// Flows in the list of the slowest.
+const SLOWEST: usize = 10;
 
-/// The slowest flows with what they mostly waited for.
-fn slow_flows(all: &[Explained], log: &Log) -> String {
-    let mut text = String::from("\nslowest flows\n");
-    let slowdown =
-        |one: &Explained| one.fct().as_ps() as f64 / one.flow.ideal.as_ps().max(1) as f64;
-    let mut slowest: Vec<&Explained> = all.iter().collect();
-    slowest.sort_by(|a, b| slowdown(b).total_cmp(&slowdown(a)));
-    for one in slowest.iter().take(10) {
-        let name = |host: u32| &log.names[host as usize];
-        let ends = format!("{} -> {}", name(one.flow.src), name(one.flow.dst));
-        let mostly = lines(std::slice::from_ref(one));
-        let mostly = mostly.first().map_or_else(String::new, |line| {
-            let share = line.span as f64 / one.fct().as_ps().max(1) as f64;
-            format!("{} {} {}", human::percent(share), line.part.words(), place(log, line))
-        });
-        let _ = writeln!(
-            text,
-            "{:>8}  {ends:<38}{:>10}{:>12}{:>8}x  {}",
-            one.flow.flow,
-            human::bytes(one.flow.size),
-            human::micros(one.fct().as_ps() as f64 / 1e6),
-            human::sig3(slowdown(one)),
-            mostly.trim_end()
-        );
+impl Of<'_> {
+    fn all(&self) -> Vec<&WhyRow> {
+        self.rows.iter().collect()
     }
-    text
-}
 
-/// Writes why.csv: a row for each part and port of each flow.
-fn save(dir: &Path, seed: u64, all: &[Explained], log: &Log) -> Result<(), Failure> {
-    let mut text = COLUMNS.join(",") + "\n";
-    for one in all {
-        let mut lines = lines(std::slice::from_ref(one));
-        lines.sort_by_key(|line| (line.part, line.link));
-        for line in &lines {
-            let at =
-                line.link.map_or_else(String::new, |link| port(log, link).replace(" -> ", "->"));
-            let _ =
-                writeln!(text, "{seed},{},{},{at},{}", one.flow.flow, line.part.key(), line.span);
+    fn row(&self, flow: u32) -> Option<&FlowRow> {
+        let at = self.run.flows.binary_search_by_key(&flow, |row| row.flow).ok()?;
+        self.run.flows.get(at)
+    }
+
+    /// The rows of each flow, the slowest flow first.
+    fn by_flow(&self) -> Vec<(&FlowRow, Vec<&WhyRow>)> {
+        let of = self.rows.chunk_by(|a, b| a.flow == b.flow);
+        let mut flows: Vec<_> =
+            of.filter_map(|rows| Some((self.row(rows[0].flow)?, rows.iter().collect()))).collect();
+        let slowdown = |row: &FlowRow| row.slowdown().unwrap_or(0.0);
+        flows.sort_by(|a: &(&FlowRow, Vec<&WhyRow>), b| slowdown(b.0).total_cmp(&slowdown(a.0)));
+        flows
+    }
+
+    /// A sentence for each size class where several are meant, else one.
+    fn sentences(&self) -> Vec<String> {
+        let said = |who: &str, rows: &[&WhyRow]| sentence(who, rows, self.run);
+        if !self.chosen.by_class {
+            return vec![said(&self.chosen.name, &self.all())];
+        }
+        let of = |bounds| {
+            let here =
+                |row: &&WhyRow| self.row(row.flow).is_some_and(|flow| in_class(flow.size, bounds));
+            let rows: Vec<&WhyRow> = self.rows.iter().filter(here).collect();
+            let who = format!("slowest 1 % of {}", class_name(bounds));
+            (!rows.is_empty()).then(|| said(&who, &rows))
+        };
+        class_bounds(self.about).into_iter().filter_map(of).collect()
+    }
+
+    fn text(&self) -> String {
+        let mut text = self.sentences().join("\n") + "\n\n";
+        let rows = self.all();
+        let count = flows_of(&rows).max(1);
+        self.table(&mut text, &lines(rows.iter().copied(), By::Tier), count);
+        let ports = lines(rows.iter().copied().filter(|row| !row.port.is_empty()), By::Port);
+        if ports.len() > 1 {
+            text.push_str("\nports that cost most\n");
+            let sum: u128 = rows.iter().map(|row| u128::from(row.span.as_ps())).sum();
+            ports.iter().take(ROWS).for_each(|line| self.line(&mut text, line, sum, count));
+        }
+        if count > 1 {
+            self.slowest(&mut text);
+        }
+        text
+    }
+
+    /// A row for each line, and their sum.
+    fn table(&self, text: &mut String, lines: &[Line], flows: usize) {
+        let sum = lines.iter().map(|line| line.ps).sum::<u128>().max(1);
+        lines.iter().for_each(|line| self.line(text, line, sum, flows));
+        let name = if flows == 1 { "FCT" } else { "mean FCT" };
+        let _ = writeln!(text, "{name:<38}{:<30}{:>10}{:>9}", "", mean(sum, flows), "100 %");
+    }
+
+    fn line(&self, text: &mut String, line: &Line, sum: u128, flows: usize) {
+        let share = human::percent(line.ps as f64 / sum.max(1) as f64);
+        let (part, at, mean) = (line.part.words(), &line.place, mean(line.ps, flows));
+        let row = format!("{part:<38}{at:<30}{mean:>10}{share:>9}  {}", line.behind(self.run));
+        let _ = writeln!(text, "{}", row.trim_end());
+    }
+
+    /// The slowest flows with what they mostly waited for.
+    fn slowest(&self, text: &mut String) {
+        text.push_str("\nslowest flows\n");
+        let name = |host: u32| self.run.hosts.get(host as usize).map_or("?", String::as_str);
+        for (flow, rows) in self.by_flow().iter().take(SLOWEST) {
+            let ends = format!("{} -> {}", name(flow.src), name(flow.dst));
+            let lines = lines(rows.iter().copied(), By::Port);
+            let sum = lines.iter().map(|line| line.ps).sum::<u128>().max(1);
+            let mostly = lines.first().map_or_else(String::new, |line| {
+                let share = human::percent(line.ps as f64 / sum as f64);
+                format!("{share} {} {}", line.part.words(), line.place)
+            });
+            let _ = writeln!(
+                text,
+                "{:>8}  {ends:<38}{:>10}{:>12}{:>8}x  {}",
+                flow.flow,
+                human::bytes(flow.size.get()),
+                mean(sum, 1),
+                human::sig3(flow.slowdown().unwrap_or(0.0)),
+                mostly.trim_end()
+            );
         }
     }
-    let path = dir.join("why.csv");
-    std::fs::write(&path, text)
-        .map_err(|error| Failure::io(format!("write {}", path.display()), &error))
+
+    fn json(&self) -> Value {
+        let line = |line: &Line| {
+            let behind: Vec<Value> = line
+                .behind
+                .iter()
+                .map(|(flow, ps)| json!({ "flow": flow, "part_ps": *ps as u64 }))
+                .collect();
+            let place = (!line.place.is_empty()).then_some(&line.place);
+            json!({ "part": line.part.key(), "port": place, "part_ps": line.ps as u64, "behind": behind })
+        };
+        let parts = |rows: &[&WhyRow]| -> Vec<Value> {
+            lines(rows.iter().copied(), By::Port).iter().map(line).collect()
+        };
+        let flow = |(flow, rows): &(&FlowRow, Vec<&WhyRow>)| {
+            json!({
+                "flow": flow.flow,
+                "from": self.run.hosts.get(flow.src as usize),
+                "to": self.run.hosts.get(flow.dst as usize),
+                "size_bytes": flow.size.get(),
+                "fct_ps": flow.fct().map(Span::as_ps),
+                "ideal_fct_ps": flow.ideal.as_ps(),
+                "parts": parts(rows),
+            })
+        };
+        json!({
+            "sentence": self.sentences().join(" "),
+            "flows_of": self.chosen.name,
+            "seed": self.run.seed,
+            "parts": parts(&self.all()),
+            "flows": self.by_flow().iter().map(flow).collect::<Vec<_>>(),
+        })
+    }
 }
 
-fn as_json(chosen: &Chosen, seed: u64, all: &[Explained], log: &Log) -> Value {
-    let part = |line: &Line| json!({ "part": line.part.key(), "port": line.link.map(|link| port(log, link)), "part_ps": line.span as u64 });
-    let flow = |one: &Explained| {
-        json!({
-            "flow": one.flow.flow,
-            "from": log.names[one.flow.src as usize],
-            "to": log.names[one.flow.dst as usize],
-            "size_bytes": one.flow.size,
-            "fct_ps": one.fct().as_ps(),
-            "ideal_fct_ps": one.flow.ideal.as_ps(),
-            "parts": lines(std::slice::from_ref(one)).iter().map(part).collect::<Vec<_>>(),
-        })
-    };
-    json!({
-        "sentence": sentence(chosen, all, log),
-        "flows_of": chosen.name,
-        "seed": seed,
-        "parts": lines(all).iter().map(part).collect::<Vec<_>>(),
-        "flows": all.iter().map(flow).collect::<Vec<_>>(),
-    })
+fn mean(ps: u128, flows: usize) -> String {
+    human::micros(ps as f64 / 1e6 / flows as f64)
 }

@@ -203,7 +203,8 @@ mod tests {
                     "class_pauses",
                     "deadlocks",
                     "memory",
-                    "memory_series"
+                    "memory_series",
+                    "why"
                 ]))
         );
     }

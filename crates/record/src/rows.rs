@@ -2,6 +2,7 @@
 
 use crate::columns::PortRow;
 use crate::memory_series::MemorySeries;
+use crate::why::WhyRow;
 use forebay_units::{Bytes, Span, Time};
 
 /// One flow.
@@ -487,6 +488,8 @@ pub struct RunRecord {
     pub memory_series: Vec<MemorySeries>,
     /// Sampled series.
     pub series: Vec<Series>,
+    /// Parts of completion times, of flows that somebody asked about.
+    pub why: Vec<WhyRow>,
     /// Totals.
     pub totals: NodeCounters,
     /// Virtual time at which the simulation stopped.

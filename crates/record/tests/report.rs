@@ -6,6 +6,7 @@ use forebay_record::{About, Quantity, RunRecord, Series, Summary, report};
 use forebay_units::{Bytes, Span, Time};
 use support::{
     about, run, with_class_pauses, with_credits, with_memory, with_memory_series, with_rpcs,
+    with_why,
 };
 
 fn page(about: &About, runs: &[RunRecord]) -> String {
@@ -441,6 +442,30 @@ fn the_queue_of_a_failed_port_is_among_those_drawn() {
 }
 
 /// What is not there stands at the end, once, and not as an empty card among the figures.
+#[test]
+fn bars_of_parts_open_to_their_table() {
+    let runs = [with_why(run(1, 300)), with_why(run(2, 300))];
+    let html = page(&about(&[1, 2]), &runs);
+    assert_sound(&html);
+    keep("why", &html);
+    let section = &html[html.find("id=\"why\"").unwrap()..];
+    let section = &section[..section.find("</section>").unwrap()];
+    assert!(section.contains("<details class=\"why\" open>"));
+    assert!(section.contains("queueing, leaf → leaf.host: 50.0 %"), "{section}");
+    assert!(section.contains("<i class=\"wc3\""), "a queue at the receiver has the darkest colour");
+    assert!(section.contains(", seed 2") && section.contains("Flows ahead of them"));
+    // Each row's segments fill what the row says.
+    for row in section.split("<span class=\"stack\">").skip(1) {
+        let row = row.split("</span>").next().unwrap();
+        let widths = row
+            .split("width:")
+            .skip(1)
+            .map(|rest| rest.split('%').next().unwrap().parse::<f64>().unwrap());
+        assert!(widths.sum::<f64>() <= 100.2, "{row}");
+    }
+    assert!(!page(&about(&[1]), &[run(1, 50)]).contains("id=\"why\""));
+}
+
 #[test]
 fn what_is_absent_stands_in_one_place() {
     let about = about(&[1]);

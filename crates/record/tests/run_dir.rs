@@ -2,6 +2,7 @@
 
 mod support;
 
+use forebay_record::why::{Part, WhyRow};
 use forebay_record::{
     About, FlowRow, IfExists, Quantity, RunDir, RunRecord, Series, Status, Summary, Volatile,
     columns, explain, partial_of, save,
@@ -11,7 +12,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::{about, run, with_class_pauses, with_credits, with_memory_series, with_rpcs};
+use support::{
+    about, run, with_class_pauses, with_credits, with_memory_series, with_rpcs, with_why,
+};
 
 /// A fresh path under the target directory.
 fn scratch(name: &str) -> PathBuf {
@@ -35,7 +38,7 @@ fn write(path: &Path, about: &About, runs: &[RunRecord], wall_s: f64) -> forebay
 
 fn sampled(seed: u64) -> RunRecord {
     let whole = with_credits(with_rpcs(run(seed, 600), 40));
-    with_class_pauses(with_memory_series(whole, Span::from_us(100)))
+    with_why(with_class_pauses(with_memory_series(whole, Span::from_us(100))))
 }
 
 fn sample() -> (About, Vec<RunRecord>) {
@@ -67,6 +70,7 @@ fn assert_same(a: &RunRecord, b: &RunRecord) {
     assert_eq!(a.memory, b.memory);
     assert_eq!(a.memory_series, b.memory_series);
     assert_eq!(a.series, b.series);
+    assert_eq!(a.why, b.why);
 }
 
 #[test]
@@ -99,7 +103,8 @@ fn the_same_run_leaves_the_same_bytes_and_reads_back_whole() {
             "runs.csv",
             "series.csv",
             "summary.json",
-            "volatile.json"
+            "volatile.json",
+            "why.csv"
         ]
     );
     for name in names {
@@ -359,6 +364,40 @@ fn keys(value: &serde_json::Value, into: &mut BTreeSet<String>) {
 }
 
 #[test]
+fn what_is_found_out_later_joins_what_was_known() {
+    let about = about(&[1, 2]);
+    let runs = [with_why(run(1, 60)), run(2, 60)];
+    let path = scratch("explained-later");
+    write(&path, &about, &runs, 1.0);
+    let known: Vec<u32> = runs[0].why.iter().map(|row| row.flow).collect();
+    let row = |flow: u32, part: Part| WhyRow {
+        flow,
+        part,
+        port: "leaf[0]->spine[0]".into(),
+        behind: None,
+        span: Span::from_ps(7),
+    };
+    let fresh = vec![row(known[0], Part::Pause), row(59, Part::Queue)];
+    RunDir::explain(&path, 1, fresh.clone()).unwrap();
+    RunDir::explain(&path, 2, vec![row(3, Part::Queue)]).unwrap();
+    let (_, read) = RunDir::load(&path).unwrap();
+    // The new rows of a flow stand in place of its old ones, and other flows keep theirs.
+    let of =
+        |flow: u32| read[0].why.iter().filter(|row| row.flow == flow).cloned().collect::<Vec<_>>();
+    assert_eq!((of(known[0]), of(59)), (fresh[..1].to_vec(), fresh[1..].to_vec()));
+    let kept = |row: &&WhyRow| row.flow != known[0] && row.flow != 59;
+    assert!(runs[0].why.iter().filter(kept).eq(read[0].why.iter().filter(kept)));
+    assert_eq!(read[1].why.len(), 1);
+    let manifest = fs::read_to_string(path.join("manifest.json")).unwrap();
+    let rows = fs::read_to_string(path.join("why.csv")).unwrap().lines().count() - 1;
+    assert!(
+        manifest.contains(&format!("\"file\": \"why.csv\",\n      \"rows\": {rows}")),
+        "{manifest}"
+    );
+    assert!(fs::read_to_string(path.join("report.html")).unwrap().contains("id=\"why\""));
+}
+
+#[test]
 fn every_column_and_every_key_is_explained() {
     let (about, mut runs) = sample();
     for run in &mut runs {
@@ -374,7 +413,6 @@ fn every_column_and_every_key_is_explained() {
         let text = fs::read_to_string(path.join(file)).unwrap();
         keys(&serde_json::from_str(&text).unwrap(), &mut names);
     }
-    names.extend(forebay_record::why::COLUMNS.map(String::from));
     for name in &names {
         assert!(explain(name).is_some(), "{name} has no explanation");
     }

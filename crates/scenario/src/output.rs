@@ -2,10 +2,12 @@
 
 mod capture;
 mod law_log;
+mod why;
 
 pub(crate) use capture::default_snap;
 pub use capture::{Capture, Direction};
 pub use law_log::LawLog;
+pub use why::{Why, WhyFlows};
 
 use crate::host::Host;
 use crate::judge::Judge;
@@ -34,6 +36,9 @@ pub struct Output {
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "law_log::all_or_some")]
     #[schemars(with = "Option<law_log::AllOrSome>")]
     pub law_log: Option<LawLog>,
+    /// Flows whose completion times are explained, part by part, in `why.csv` and the report (docs/why.md); each seed then runs twice. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<Why>,
     /// Flows that arrived before this are left out of the statistics. Default: 0s.
     pub warmup: Time,
     /// Ports whose frames are written as pcapng files, for Wireshark. No port is meant by two of them.
@@ -122,6 +127,9 @@ impl Output {
         }
         if let Some(log) = &mut self.law_log {
             log.check(judge, plan, (host, grants));
+        }
+        if let Some(why) = &self.why {
+            why.check(judge);
         }
         capture::check(&mut self.captures, judge, (stop, default_snap), plan);
     }

@@ -143,6 +143,7 @@ fn defaults_are_those_of_the_schema() {
             memory: None,
             flows: None,
             law_log: None,
+            why: None,
             warmup: Time::ZERO,
             captures: vec![]
         }

@@ -671,6 +671,12 @@ prop_compose! {
                 flows: queues.map(|every| FlowSamples { every, hosts: vec![host.into()], most: 3 }),
                 memory: memory_every.filter(|_| modelled).map(|every| MemorySamples { every, hosts: vec![host.into()] }),
                 law_log: queues.map(|every| LawLog { flows: vec![every.as_ps() as u32, 1], ..LawLog::default() }).filter(|log| log.flows[0] != 1),
+                why: queues.map(|every| Why { flows: match every.as_ps() % 4 {
+                    0 => WhyFlows::All,
+                    1 => WhyFlows::Percent(every.as_ps() as f64 % 99.0 + 0.25),
+                    2 => WhyFlows::Count(every.as_ps() as u32 % 1000 + 1),
+                    _ => WhyFlows::Numbers(vec![every.as_ps() as u32, 1]),
+                } }).filter(|why| why.flows != WhyFlows::Numbers(vec![1, 1])),
                 warmup,
                 captures: capture.into_iter().map(|(direction, snap, from, lasts, packets)| Capture {
                     place: host.into(),

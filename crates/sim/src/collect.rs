@@ -70,6 +70,7 @@ pub(crate) fn collect(
         memory: memory::memory(scenario, built, nodes, end),
         memory_series: memory::series(built, nodes),
         series: series(scenario, built, nodes),
+        why: Vec::new(),
         totals,
         end,
         interrupted: false,

@@ -13,13 +13,14 @@ use forebay_engine::{Flying, LinkId, Node, NodeId, Out};
 use forebay_net::{Fabric, PortFault, Recalled};
 use forebay_record::FlowRow;
 use forebay_record::why::{
-    Arrived, FollowedFlow, HostStages, Left, LinkOf, Log, NodeLog, PacketId, Paused, Received,
-    Role, SenderEvent, Waits,
+    Ahead, Arrived, FollowedFlow, HostStages, Left, LinkOf, Log, NodeLog, PacketId, Paused,
+    Received, Role, SenderEvent, Waits,
 };
 use forebay_scenario::model::Scenario;
 use forebay_transport::{Frames, Wait};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use forebay_wire::{Flags, FlowId, Kind, Packet};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// A node whose followed flows are logged.
@@ -53,18 +54,25 @@ impl Set {
 struct Follow {
     flows: Arc<Set>,
     ports: Vec<FollowedPort>,
+    by_link: Vec<(u32, usize)>, // of an egress link its port, ascending
     overhead: u64,
+    now: Time,
+    since: Time,                             // from when on somebody waits, if so
+    inside: BTreeMap<(u32, PacketId), Time>, // at a switch: since when
+    sending: bool, // at a host: some followed flow has begun and is not sent
     senders: Vec<(u32, Option<Look>)>,
     receivers: Vec<(u32, Option<u64>)>,
     log: NodeLog,
 }
 
 /// A port of a node.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct FollowedPort {
     egress: LinkId,
     ingress: LinkId,
     rate: BitsPerSec,
+    recent: VecDeque<(Time, u32)>, // ends of transmissions that the log may need, and whose
+    logged: Time,                  // ends until then are in the log
 }
 
 /// How a sender stands.
@@ -99,7 +107,13 @@ impl Follower {
             egress: direction.link,
             ingress: fabric.in_link(id, p),
             rate: fabric.cable(direction.cable).rate,
+            recent: VecDeque::new(),
+            logged: Time::ZERO,
         });
+        let ports: Vec<FollowedPort> = ports.collect();
+        let mut by_link: Vec<(u32, usize)> =
+            ports.iter().map(|port| port.egress.0).zip(0..).collect();
+        by_link.sort_unstable();
         let mine = |host: fn(&forebay_scenario::workload::FlowSpec) -> u32| {
             let all = (0u32..).zip(self.common.flows.iter());
             let here =
@@ -109,8 +123,13 @@ impl Follower {
         let is_host = fabric.is_host(id);
         let follow = Follow {
             flows: Arc::clone(&self.flows),
-            ports: ports.collect(),
+            ports,
+            by_link,
             overhead: self.overhead,
+            now: Time::ZERO,
+            since: Time::ZERO,
+            inside: BTreeMap::new(),
+            sending: false,
             senders: mine(|spec| spec.src).filter(|_| is_host).map(|flow| (flow, None)).collect(),
             receivers: mine(|spec| spec.dst).filter(|_| is_host).map(|flow| (flow, None)).collect(),
             log: NodeLog::default(),
@@ -139,15 +158,17 @@ impl Follow {
         }
     }
 
+    /// Logs a packet that comes, and says whether it is one of a followed flow.
     #[inline]
-    fn came(&mut self, now: Time, port: u32, packet: &Packet) {
+    fn came(&mut self, now: Time, port: u32, packet: &Packet) -> bool {
+        self.now = now;
         if packet.kind == Kind::Pause {
             if let Some(port) = self.ports.get(port as usize) {
                 let classes = packet.seq as u8;
                 self.log.paused.push(Paused { at: now, link: port.egress.0, classes });
             }
         } else if packet.kind.is_end_to_end() && self.flows.has(packet.flow) {
-            let Some(port) = self.ports.get(port as usize) else { return };
+            let Some(port) = self.ports.get(port as usize) else { return false };
             self.log.arrived.push(Arrived {
                 flow: packet.flow.0,
                 link: port.ingress.0,
@@ -155,17 +176,58 @@ impl Follow {
                 id: Self::id(packet),
                 role: Self::role(packet),
             });
+            return true;
         }
+        false
     }
 
-    fn left(&mut self, link: LinkId, end: Time, packet: &Packet) {
-        let Some(port) = self.ports.iter().find(|port| port.egress == link) else { return };
+    /// Whether somebody waits for packets ahead, as far as is known.
+    fn waits(&self) -> bool {
+        self.sending || !self.inside.is_empty()
+    }
+
+    /// A followed packet enters a switch, where it may wait.
+    fn enters(&mut self, now: Time, packet: &Packet) {
+        if !self.waits() {
+            self.since = now;
+        }
+        self.inside.insert((packet.flow.0, Self::id(packet)), now);
+    }
+
+    /// Notes a packet that leaves, and logs what nobody can be ahead of any more, where somebody waited for it.
+    fn passes(&mut self, port: usize, end: Time, flow: u32) {
+        let waits = self.waits();
+        let Self { ports, log, now, since, .. } = self;
+        let port = &mut ports[port];
+        while let Some((end, flow)) = port.recent.front().copied().filter(|(end, _)| end <= now) {
+            port.recent.pop_front();
+            if waits && end > *since && end > port.logged {
+                port.logged = end;
+                log.ahead.push(Ahead { flow, link: port.egress.0, end });
+            }
+        }
+        port.recent.push_back((end, flow));
+    }
+
+    fn left(&mut self, port: usize, end: Time, packet: &Packet) {
+        let (flow, id) = (packet.flow.0, Self::id(packet));
+        let came = self.inside.remove(&(flow, id)).unwrap_or(self.since);
+        let port = &mut self.ports[port];
+        let link = port.egress;
+        let tx = port.rate.time_for(Bytes::new(packet.on_wire(self.overhead)));
+        let waited = came.max(port.logged);
+        let (new, own) =
+            (port.recent.partition_point(|one| one.0 <= waited), port.recent.len() - 1);
+        for &(end, flow) in port.recent.range(new.min(own)..own) {
+            self.log.ahead.push(Ahead { flow, link: link.0, end });
+            port.logged = end;
+        }
         self.log.left.push(Left {
-            flow: packet.flow.0,
+            flow,
             link: link.0,
             end,
-            tx: port.rate.time_for(Bytes::new(packet.on_wire(self.overhead))),
-            id: Self::id(packet),
+            tx,
+            id,
             role: Self::role(packet),
             class: packet.class,
             resent: packet.flags.has(Flags::RETRANSMIT),
@@ -198,6 +260,11 @@ impl Follow {
             }
             *last = look;
         }
+        let sending = self.senders.iter().any(|(_, look)| look.is_some());
+        if sending && !self.sending {
+            self.since = now;
+        }
+        self.sending = sending;
         self.senders.retain(|(flow, last)| last.is_some() || !host.is_sent(*flow));
         for (flow, last) in &mut self.receivers {
             let upto = host.look_at_receiver(*flow);
@@ -225,8 +292,14 @@ fn waits(wait: Wait) -> Waits {
 /// Lost packets are seen too, so that a repair finds the copy that was lost.
 impl Watch for Follow {
     fn sent(&mut self, link: LinkId, at: Time, packet: &Packet) {
-        if packet.kind.is_end_to_end() && self.flows.has(packet.flow) {
-            self.left(link, at, packet);
+        if !packet.kind.is_end_to_end() {
+            return;
+        }
+        let Ok(i) = self.by_link.binary_search_by_key(&link.0, |one| one.0) else { return };
+        let port = self.by_link[i].1;
+        self.passes(port, at, packet.flow.0);
+        if self.flows.has(packet.flow) {
+            self.left(port, at, packet);
         }
     }
 }
@@ -234,19 +307,34 @@ impl Watch for Follow {
 impl Followed {
     pub fn arrive(&mut self, now: Time, port: u32, packet: &mut Packet, out: &mut dyn Out<Packet>) {
         let Self { node, follow } = self;
-        follow.came(now, port, packet);
+        let entered = follow.came(now, port, packet) && node.host().is_none();
+        let dropped = if entered { Self::dropped(node) } else { 0 };
+        let key = (packet.flow.0, Follow::id(packet));
+        if entered {
+            follow.enters(now, packet);
+        }
         node.arrive(now, port, packet, &mut WatchedOut { out, watch: follow });
+        if entered && Self::dropped(node) > dropped {
+            follow.inside.remove(&key);
+        }
         follow.look(now, node);
+    }
+
+    /// Packets that a switch has not let in.
+    fn dropped(node: &AnyNode) -> u64 {
+        node.ports().iter().map(|port| port.counters().refused()).sum()
     }
 
     pub fn timer(&mut self, now: Time, out: &mut dyn Out<Packet>) {
         let Self { node, follow } = self;
+        follow.now = now;
         node.timer(now, &mut WatchedOut { out, watch: follow });
         follow.look(now, node);
     }
 
     pub fn depart(&mut self, now: Time, out: &mut dyn Out<Packet>) {
         let Self { node, follow } = self;
+        follow.now = now;
         node.depart(now, &mut WatchedOut { out, watch: follow });
     }
 
@@ -260,7 +348,10 @@ impl Followed {
         let recalled = self.node.fault(now, port, change, flying);
         for (port, of) in self.follow.ports.iter_mut().zip(self.node.ports()) {
             port.rate = of.settings().rate;
+            // What was taken back leaves anew.
+            port.recent.clear();
         }
+        self.follow.inside.clear();
         recalled
     }
 }

@@ -169,3 +169,34 @@ fn a_host_whose_memory_is_busy_shows_it() {
         assert!(one.total(Part::Memory) > Span::ZERO);
     }
 }
+
+#[test]
+fn a_packet_queues_behind_those_that_were_sent_meanwhile() {
+    // Two senders at once: the port serves them in turn, and each flow's last packet waits for the other flow alone.
+    let flow = |host: u32, size: &str| {
+        format!("{{ from = \"host[{host}]\", to = \"host[0]\", size = \"{size}\", at = \"0s\" }}")
+    };
+    let flows = [flow(1, "57920B"), flow(2, "57920B"), flow(3, "1448B")].join(", ");
+    let traffic = format!("[[traffic]]\nkind = \"list\"\nflows = [{flows}]\n");
+    for explicit_ports in [false, true] {
+        let scenario = scenario(&star(4, &format!("{BIG_WINDOW}{traffic}")));
+        let options = Options { explicit_ports, ..Options::default() };
+        let (record, all) = followed(&scenario, options);
+        tiles(&record, &all);
+        let packet = Span::from_ns(1_200);
+        let behind = |one: &Explained, flow: Option<u32>| -> Span {
+            let queued = one.pieces.iter().filter(|piece| piece.part == Part::Queue);
+            queued.filter(|piece| piece.behind == flow).map(|piece| piece.span()).sum()
+        };
+        // Three first packets came together; that of flow 2 was the last in the order of ports.
+        assert_eq!((behind(&all[2], Some(0)), behind(&all[2], Some(1))), (packet, packet));
+        for one in &all {
+            assert_eq!(behind(one, None), Span::ZERO, "flow {}", one.flow.flow);
+        }
+        // The last packet of flow 0 finds twenty packets of its own and as many of flow 1.
+        assert_eq!(
+            (behind(&all[0], Some(0)), behind(&all[0], Some(1))),
+            (packet * 20, packet * 20)
+        );
+    }
+}

@@ -15,3 +15,4 @@ pub mod progress;
 mod saving;
 pub mod seeds;
 pub mod sweep;
+pub mod why;

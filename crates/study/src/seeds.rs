@@ -3,7 +3,7 @@
 //! Results are handed over in the order of the seeds, whatever order they end in. Stopping ends every simulation
 //! that has begun with valid partial results, and begins no other; one that is still laid out leaves nothing.
 
-use crate::saving;
+use crate::{saving, why};
 use forebay_laws::flow::own::Own;
 use forebay_laws::host_driver::lockstep::Line;
 use forebay_record::capture::{CaptureFile, CaptureFiles, Sink};
@@ -96,6 +96,7 @@ impl Work<'_> {
             Ok(whose) => outcome.warnings.extend(self.unlogged(seed, &whose)),
             Err(error) => outcome.warnings.push(self.around.in_words(&error)),
         }
+        self.explain(&mut outcome, watch);
         Ok(Left { outcome, captures: captures.finish() })
     }
 
@@ -111,6 +112,27 @@ impl Work<'_> {
             format!("seed {seed}: connection {one} has no log: there is none of this number with a pool (connections.csv)")
         });
         flows.chain(pools)
+    }
+
+    /// Where the completion times of the flows went that the scenario names, by a second run.
+    fn explain(&self, outcome: &mut Outcome, watch: &Watch) {
+        let Some(wanted) = &self.scenario.output.why else { return };
+        let run = &mut outcome.record;
+        let mut warn = |why: &str| {
+            outcome.warnings.push(format!("seed {}: output.why explains nothing: {why}", run.seed));
+        };
+        if run.interrupted || run.stalled {
+            return warn("the run was cut short");
+        }
+        let flows = why::wanted(self.scenario, run, &wanted.flows);
+        if flows.is_empty() {
+            return warn("none of these flows is complete and began after the warm-up");
+        }
+        let stop = || watch.stop.load(Ordering::Relaxed);
+        match why::again(self.scenario, run, &flows, (self.options, self.around.laws()), &stop) {
+            Ok(rows) => run.why = rows,
+            Err(no) => warn(&no.to_string()),
+        }
     }
 
     fn advance(

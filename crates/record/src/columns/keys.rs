@@ -27,19 +27,6 @@ pub(super) const KEYS: &[(&str, &str)] = &[
     ("pacing", "Share for which the sender's pacing rate held it back."),
     ("nic", "Share for which the flow could send, and its NIC was busy with others."),
     ("pause", "Share for which the flow could send, and its switch had paused it (PFC)."),
-    // why.csv, and what `forebay why --json` prints.
-    (
-        "part",
-        "Part of a completion time (why.csv): queue, pause, congestion_window, ...; see docs/why.md.",
-    ),
-    (
-        "port",
-        "Egress port at which a part of a completion time was spent: sending node, next node; empty where it has none.",
-    ),
-    (
-        "part_ps",
-        "Time of a flow's FCT that went to a part, at a port, in picoseconds; those of a flow add up to its fct_ps.",
-    ),
     // Summary.
     ("format", "Version of the layout of this file; raised when a key changes its meaning."),
     ("scenario", "Title of the scenario."),

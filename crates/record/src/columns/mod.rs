@@ -12,11 +12,13 @@ mod pauses;
 mod ports;
 mod rpcs;
 mod runs;
+mod why;
 
 pub use keys::{IDEAL_FCT_DEFINITION, IDEAL_LATENCY_DEFINITION};
 pub use ports::PortRow;
 pub(crate) use ports::totals;
 pub(crate) use runs::{HOSTS, RUNS};
+pub(crate) use why::WHY;
 
 use crate::dir::{Cell, TableOf};
 use crate::error::RecordError;
@@ -195,7 +197,7 @@ pub struct Explained {
 }
 
 /// The tables, in the order of the manifest.
-pub(crate) const TABLES: [&dyn TableOf; 13] = [
+pub(crate) const TABLES: [&dyn TableOf; 14] = [
     &runs::HOSTS,
     &flows::FLOWS,
     &credits::CREDITS,
@@ -209,6 +211,7 @@ pub(crate) const TABLES: [&dyn TableOf; 13] = [
     &pauses::DEADLOCKS,
     &memory::MEMORY,
     &memory::MEMORY_SERIES,
+    &why::WHY,
 ];
 
 /// Names that a column had in older run directories: today's and the older one.

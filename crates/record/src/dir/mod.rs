@@ -18,14 +18,16 @@ pub use unfinished::{Unfinished, save};
 
 use crate::about::{About, Volatile};
 use crate::capture::CaptureFile;
-use crate::columns::{HOSTS, RUNS, TABLES};
+use crate::columns::{HOSTS, RUNS, TABLES, WHY};
 use crate::error::RecordError;
 use crate::human;
 use crate::rows::RunRecord;
 use crate::summary::{Status, Summary};
+use crate::why::WhyRow;
 use life::Claim;
 use manifest::{FileRows, Manifest};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 pub(crate) use table::PARTIAL;
 use table::Table;
@@ -283,6 +285,28 @@ impl RunDir {
         let report = path.join("report.html");
         Self::draw(&report, &about, &runs)?;
         Ok(report)
+    }
+
+    /// Adds what was found out about flows of a seed to `why.csv`, in place of what it has of these flows, and draws the report anew.
+    ///
+    /// # Errors
+    /// If a file cannot be read or written.
+    pub fn explain(path: &Path, seed: u64, rows: Vec<WhyRow>) -> Result<(), RecordError> {
+        let (about, mut runs) = Self::load(path)?;
+        let fresh: BTreeSet<u32> = rows.iter().map(|row| row.flow).collect();
+        for run in runs.iter_mut().filter(|run| run.seed == seed) {
+            run.why.retain(|row| !fresh.contains(&row.flow));
+            run.why.extend(rows.iter().cloned());
+            run.why.sort_by_key(|row| row.flow); // stable: rows of a flow stay in order
+        }
+        let mut table = Table::create(path, WHY.file, &WHY.header())?;
+        runs.iter().try_for_each(|run| WHY.write(&mut table, run, about.warmup))?;
+        let rows = table.finish()?;
+        let mut manifest = read::manifest(path)?;
+        manifest.files.retain(|of| of.file != WHY.file);
+        manifest.files.push(FileRows { file: WHY.file.into(), rows });
+        write_json(&path.join("manifest.json"), &manifest)?;
+        Self::draw(&path.join("report.html"), &about, &runs)
     }
 
     /// Draws the report of runs that were read back into a file.

@@ -6,6 +6,7 @@ use crate::columns::{Column, Explained, Place, Value};
 use crate::error::RecordError;
 use crate::frame::Row as FrameRow;
 use crate::rows::RunRecord;
+use crate::why::Part;
 use forebay_units::Time;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -231,6 +232,13 @@ impl Cell<'_> {
                 Err(self.rows.wrong(&format!("{name} is neither true nor false")))
             }
         }
+    }
+
+    pub fn part(&self) -> Result<Part, RecordError> {
+        let text = self.text();
+        Part::named(text).ok_or_else(|| {
+            self.rows.wrong(&format!("part \"{text}\" is no part of a completion time"))
+        })
     }
 
     /// Index of the host that stands there.

@@ -15,6 +15,7 @@ mod over_time;
 mod pauses;
 mod rpc;
 mod tables;
+mod why;
 mod worst_flows;
 
 use crate::about::About;
@@ -79,6 +80,7 @@ pub fn render(about: &About, summary: &Summary, runs: &[RunRecord]) -> String {
             _ => "FCT slowdown: flows without an end have no completion time.".into(),
         });
     }
+    body.push_str(&why::section(about, runs).unwrap_or_default());
     body.push_str(&rpc::table(summary));
     body.push_str(&tables::classes(summary));
     match over_time::sections(about, runs) {

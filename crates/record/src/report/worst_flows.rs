@@ -51,12 +51,17 @@ pub(super) fn table(about: &About, runs: &[RunRecord]) -> Option<Figure> {
         );
     }
     plot.push_str("</tbody></table></div>");
+    let hint = match runs.iter().all(|run| run.why.is_empty()) {
+        true => " Where their time went, part by part: forebay why RUN, or output.why.",
+        false => "",
+    };
     Some(Figure {
         id: "worst-flows".into(),
         title: "Slowest flows".into(),
         plot,
-        caption: "Completed flows with the largest slowdown of all seeds. With timeouts, loss made the tail; without, \
-                  look at queues and shares. Flow is the index in flows.csv."
-            .into(),
+        caption: format!(
+            "Completed flows with the largest slowdown of all seeds. With timeouts, loss made the tail; without, \
+             look at queues and shares. Flow is the index in flows.csv.{hint}"
+        ),
     })
 }

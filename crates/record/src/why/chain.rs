@@ -17,6 +17,8 @@ pub struct Piece {
     pub part: Part,
     /// The link whose port it was spent at, of queueing, pauses and the NIC.
     pub link: Option<u32>,
+    /// The flow whose packets were sent there meanwhile, of queueing and the NIC, where it is known.
+    pub behind: Option<u32>,
     /// Begin.
     pub from: Time,
     /// End.
@@ -104,14 +106,21 @@ impl Walk<'_> {
 
     /// Adds what happened back to `from`.
     fn reach(&mut self, from: Time, part: Part, link: Option<u32>) {
+        self.reach_behind(from, part, link, None);
+    }
+
+    /// The same, behind packets of a flow.
+    fn reach_behind(&mut self, from: Time, part: Part, link: Option<u32>, behind: Option<u32>) {
         let from = from.max(self.flow.start);
         if from >= self.at {
             return;
         }
         let to = std::mem::replace(&mut self.at, from);
         match self.pieces.last_mut() {
-            Some(last) if last.part == part && last.link == link => last.from = from,
-            _ => self.pieces.push(Piece { part, link, from, to }),
+            Some(last) if (last.part, last.link, last.behind) == (part, link, behind) => {
+                last.from = from;
+            }
+            _ => self.pieces.push(Piece { part, link, behind, from, to }),
         }
     }
 
@@ -183,11 +192,20 @@ impl Walk<'_> {
 
     /// A wait at a port back to `from`: paused, or `part`.
     fn wait_at(&mut self, from: Time, link: u32, class: u8, part: Part) {
+        let latest = self.at;
         for (begins, ends) in self.index.paused(link, class, from, self.at) {
-            self.reach(ends, part, Some(link));
+            self.wait_behind(ends, link, part, latest);
             self.reach(begins, Part::Pause, Some(link));
         }
-        self.reach(from, part, Some(link));
+        self.wait_behind(from, link, part, latest);
+    }
+
+    /// A wait at a port back to `from`, packet by packet that it sent meanwhile, the last one by `latest`.
+    fn wait_behind(&mut self, from: Time, link: u32, part: Part, latest: Time) {
+        while self.at > from.max(self.flow.start) {
+            let (since, behind) = self.index.sent_before(link, self.at, latest);
+            self.reach_behind(since.max(from), part, Some(link), behind);
+        }
     }
 
     /// Time back to `from` in which the flow's own packets left, and else `rest`: where that is the NIC, it may have been paused.
@@ -256,9 +274,12 @@ impl Walk<'_> {
 
     /// The copy of a packet of data that left before it.
     fn copy_before(&self, packet: &Left) -> Option<Left> {
+        if !packet.resent {
+            return None;
+        }
         let of = |one: &&Left| one.id.seq == packet.id.seq;
         let sooner = self.of.sent.partition_point(|one| one.end < packet.end);
-        self.of.sent[..sooner].iter().rev().find(of).filter(|_| packet.resent).copied()
+        self.of.sent[..sooner].iter().rev().find(of).copied()
     }
 
     /// From the departure of a repair back to that of the copy before it.
@@ -269,8 +290,9 @@ impl Walk<'_> {
         let between = &events[above.min(below)..below];
         let released = between.iter().rfind(|one| one.before != Waits::Nic);
         let at = released.map_or(handed, |one| one.at);
-        let mut answers = self.of.answers.iter().filter(|one| one.at > lost.end && one.at <= at);
-        let newest = answers.next_back().map(|one| one.role);
+        let came = self.of.answers.partition_point(|one| one.at <= at);
+        let newest = self.of.answers[..came].last().filter(|one| one.at > lost.end);
+        let newest = newest.map(|one| one.role);
         let kind = match newest {
             _ if between.iter().any(|one| one.timeout) => Repair::Timeout,
             _ if between.iter().any(|one| one.probe) => Repair::Probe,
@@ -339,9 +361,9 @@ impl Walk<'_> {
     /// The data that an answer was about: what completed the bytes that it was the first to acknowledge, or what came last before it left.
     fn answered(&self, answer: &Left) -> Option<Arrived> {
         let start = answer.start();
-        let same = |one: &&Arrived| one.role == Role::Ack && one.id.seq == answer.id.seq;
-        let first = self.of.answers.iter().find(same).is_some_and(|one| one.id == answer.id);
-        let acknowledged = self.of.received.iter().find(|one| one.upto >= answer.id.seq);
+        let first = self.of.first_acks.get(&answer.id.seq) == Some(&answer.id);
+        let received = &self.of.received;
+        let acknowledged = received.get(received.partition_point(|one| one.upto < answer.id.seq));
         match acknowledged.filter(|one| first && answer.role == Role::Ack && one.at <= start) {
             Some(one) => self.data_until(one.at, answer.id.seq),
             None => self.data_until(start, u64::MAX),

@@ -11,6 +11,7 @@ pub(super) struct OfFlow {
     left: BTreeMap<(u32, Time), Left>, // by link and end of transmission
     arrived: BTreeMap<(u32, PacketId, Time), u32>, // by node; the link
     pub answers: Vec<Arrived>,         // at the sending host, by time
+    pub first_acks: BTreeMap<u64, PacketId>, // by sequence number the first that came
     pub data: Vec<Arrived>,            // at the receiving host, by time
     pub sent: Vec<Left>,               // data at the sending host, by time
     pub events: Vec<SenderEvent>,
@@ -34,6 +35,7 @@ impl OfFlow {
 pub(super) struct Index {
     pub flows: BTreeMap<u32, OfFlow>,
     pauses: BTreeMap<u32, Vec<(Time, u8)>>, // by link
+    ahead: BTreeMap<u32, Vec<(Time, u32)>>, // by link: end of transmission, and whose
 }
 
 impl Index {
@@ -43,6 +45,7 @@ impl Index {
         let ends: BTreeMap<u32, (u32, u32)> =
             log.flows.iter().map(|one| (one.flow, (one.src, one.dst))).collect();
         let mut pauses: BTreeMap<u32, Vec<(Time, u8)>> = BTreeMap::new();
+        let mut ahead: BTreeMap<u32, Vec<(Time, u32)>> = BTreeMap::new();
         for (node, seen) in (0u32..).zip(&log.nodes) {
             for one in &seen.arrived {
                 let Some(flow) = flows.get_mut(&one.flow) else { continue };
@@ -50,6 +53,9 @@ impl Index {
                 flow.arrived.insert((node, one.id, one.at), one.link);
                 if node == src && one.role != Role::Data {
                     flow.answers.push(*one);
+                    if one.role == Role::Ack {
+                        flow.first_acks.entry(one.id.seq).or_insert(one.id);
+                    }
                 } else if node == dst && one.role == Role::Data {
                     flow.data.push(*one);
                 }
@@ -74,11 +80,24 @@ impl Index {
             for one in &seen.paused {
                 pauses.entry(one.link).or_default().push((one.at, one.classes));
             }
+            for one in &seen.ahead {
+                ahead.entry(one.link).or_default().push((one.end, one.flow));
+            }
         }
         for flow in flows.values_mut() {
             flow.sent.sort_by_key(|one| one.end);
         }
-        Self { flows, pauses }
+        // A port that took packets back to a fault has sent them twice.
+        ahead.values_mut().for_each(|of| of.sort_unstable());
+        Self { flows, pauses, ahead }
+    }
+
+    /// Whose packet was sent on a link just before `at`, and since when, where the end of its transmission is `latest` at most.
+    pub fn sent_before(&self, link: u32, at: Time, latest: Time) -> (Time, Option<u32>) {
+        let Some(all) = self.ahead.get(&link) else { return (Time::ZERO, None) };
+        let below = all.partition_point(|(end, _)| *end < at);
+        let since = below.checked_sub(1).map_or(Time::ZERO, |i| all[i].0);
+        (since, all.get(below).filter(|(end, _)| *end <= latest).map(|(_, flow)| *flow))
     }
 
     /// Stretches of `[from, to)` in which a class of a link was paused, the last first.

@@ -67,6 +67,8 @@ pub struct NodeLog {
     pub arrived: Vec<Arrived>,
     /// Packets that left.
     pub left: Vec<Left>,
+    /// Packets that left while one of a followed flow waited, of whatever flow.
+    pub ahead: Vec<Ahead>,
     /// Pause frames that came.
     pub paused: Vec<Paused>,
     /// Changes of senders.
@@ -146,6 +148,17 @@ impl Left {
     pub fn start(&self) -> Time {
         Time::ZERO + self.end.since(Time::ZERO).saturating_sub(self.tx)
     }
+}
+
+/// A packet of any flow left while another one waited.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ahead {
+    /// Its flow.
+    pub flow: u32,
+    /// Over this link.
+    pub link: u32,
+    /// End of its transmission.
+    pub end: Time,
 }
 
 /// A pause frame came.

@@ -9,13 +9,14 @@ mod chain;
 mod index;
 mod log;
 mod part;
+mod rows;
+mod sums;
 
 pub use chain::{Explained, Piece, explain};
 pub use log::{
-    Arrived, FollowedFlow, HostStages, Left, LinkOf, Log, NodeLog, PacketId, Paused, Received,
-    Role, SenderEvent, Waits,
+    Ahead, Arrived, FollowedFlow, HostStages, Left, LinkOf, Log, NodeLog, PacketId, Paused,
+    Received, Role, SenderEvent, Waits,
 };
 pub use part::{Family, Part, Repair};
-
-/// Columns of `why.csv`, a row for each part and port of each flow that was followed.
-pub const COLUMNS: [&str; 5] = ["seed", "flow", "part", "port", "part_ps"];
+pub use rows::{WhyRow, is_explained, rows, share_of, slowest};
+pub use sums::{By, Line, flows_of, lines, sentence, tier};

@@ -96,6 +96,11 @@ impl Part {
         Self::ALL.iter().position(|one| *one == self).unwrap_or(Self::ALL.len() - 1)
     }
 
+    /// The part that a word in files names.
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|part| part.key() == word)
+    }
+
     /// Its word in files.
     pub fn key(self) -> &'static str {
         match self {

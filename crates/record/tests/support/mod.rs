@@ -3,6 +3,7 @@
 //! Not a simulation: numbers are drawn, not derived, so tests and the sample report need no engine.
 #![allow(dead_code, reason = "each user of this file needs a part of it")]
 
+use forebay_record::why::{Part, WhyRow};
 use forebay_record::{
     About, CacheSample, ClassArrivalRow, ClassPauseRow, ConnectionRow, CreditPool, CreditRow,
     CreditsSample, DeadlockRow, FaultSpan, FlowRow, MemoryRow, MemorySample, MemorySeries,
@@ -228,6 +229,28 @@ pub fn run(seed: u64, flows: u64) -> RunRecord {
         digest: mix(seed),
         ..RunRecord::default()
     }
+}
+
+/// A made-up simulation of which every seventh flow is explained: sending, the window, and queueing behind the flow before it.
+pub fn with_why(mut run: RunRecord) -> RunRecord {
+    let mut rows = Vec::new();
+    for flow in run.flows.iter().filter(|flow| flow.fct().is_some() && flow.flow % 7 == 1) {
+        let fct = flow.fct().unwrap().as_ps();
+        let port = run.ports.iter().find(|port| port.peer == run.hosts[flow.dst as usize]);
+        let port = port.map_or("a->b".into(), |port| format!("{}->{}", port.node, port.peer));
+        let row = |part, port: &str, behind, ps| WhyRow {
+            flow: flow.flow,
+            part,
+            port: port.into(),
+            behind,
+            span: Span::from_ps(ps),
+        };
+        rows.push(row(Part::Serialization, "", None, fct / 4));
+        rows.push(row(Part::Window, "", None, fct / 4));
+        rows.push(row(Part::Queue, &port, Some(flow.flow - 1), fct - 2 * (fct / 4)));
+    }
+    run.why = rows;
+    run
 }
 
 /// A made-up simulation in which receivers of every third flow sent credits.

@@ -1,0 +1,112 @@
+//! Parts of completion times as rows, and which flows are worth them.
+
+use super::chain::Explained;
+use super::log::Log;
+use super::part::Part;
+use crate::rows::FlowRow;
+use forebay_units::{Bytes, Span, Time};
+use std::collections::BTreeMap;
+
+/// What one flow lost to one part, at one port and behind one flow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WhyRow {
+    /// Index in the run's flow table.
+    pub flow: u32,
+    /// What it went to.
+    pub part: Part,
+    /// Port where it was spent, `leaf[0]->host[3]`; empty where the part has none.
+    pub port: String,
+    /// The flow whose packets were sent there meanwhile, where that is known.
+    pub behind: Option<u32>,
+    /// How long.
+    pub span: Span,
+}
+
+/// Rows of explained flows, in the order of flows, parts, ports, and flows ahead.
+pub fn rows(all: &[Explained], log: &Log) -> Vec<WhyRow> {
+    let mut rows = Vec::new();
+    for one in all {
+        let mut sums: BTreeMap<(Part, Option<u32>, Option<u32>), Span> = BTreeMap::new();
+        for piece in &one.pieces {
+            *sums.entry((piece.part, piece.link, piece.behind)).or_default() += piece.span();
+        }
+        rows.extend(sums.into_iter().map(|((part, link, behind), span)| WhyRow {
+            flow: one.flow.flow,
+            part,
+            port: link.map_or_else(String::new, |link| log.port(link)),
+            behind,
+            span,
+        }));
+    }
+    rows
+}
+
+impl Log {
+    /// Name of the port that sends on a link.
+    fn port(&self, link: u32) -> String {
+        let of = self.links[link as usize];
+        format!("{}->{}", self.names[of.from as usize], self.names[of.to as usize])
+    }
+}
+
+/// Complete flows that began after the warm-up, and of each size class as many as `most` says of so many: the slowest by slowdown.
+/// Classes end at `bounds`, in ascending order; a last one takes what is larger.
+pub fn slowest(
+    flows: &[FlowRow],
+    warmup: Time,
+    bounds: &[Bytes],
+    most: impl Fn(usize) -> usize,
+) -> Vec<u32> {
+    let mut classes: BTreeMap<usize, Vec<&FlowRow>> = BTreeMap::new();
+    for row in flows.iter().filter(|row| row.start >= warmup && is_explained(row)) {
+        let class = bounds.partition_point(|bound| row.size > *bound);
+        classes.entry(class).or_default().push(row);
+    }
+    let slowdown = |row: &FlowRow| row.slowdown().unwrap_or(0.0);
+    let mut chosen: Vec<u32> = Vec::new();
+    for rows in classes.values_mut() {
+        rows.sort_by(|a, b| slowdown(b).total_cmp(&slowdown(a)).then(a.flow.cmp(&b.flow)));
+        chosen.extend(rows.iter().take(most(rows.len())).map(|row| row.flow));
+    }
+    chosen.sort_unstable();
+    chosen
+}
+
+/// A share of so many flows, one at least.
+pub fn share_of(count: usize, share: f64) -> usize {
+    ((count as f64 * share).ceil() as usize).clamp(1, count.max(1))
+}
+
+/// Whether a flow has a completion time to explain.
+pub fn is_explained(row: &FlowRow) -> bool {
+    row.fct().is_some() && !row.is_endless()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_slowest_are_chosen_class_by_class() {
+        let row = |flow: u32, size: u64, fct: u64| FlowRow {
+            flow,
+            traffic: 0,
+            src: 0,
+            dst: 1,
+            size: Bytes::new(size),
+            start: Time::from_ps(5),
+            delivered: (fct > 0).then(|| Time::from_ps(5 + fct)),
+            acked: None,
+            gave_up: None,
+            ideal: Span::from_ps(10),
+            retransmits: 0,
+            timeouts: 0,
+        };
+        let flows = [row(0, 10, 90), row(1, 10, 80), row(2, 11, 20), row(3, 11, 30), row(4, 11, 0)];
+        let bounds = [Bytes::new(10)];
+        assert_eq!(slowest(&flows, Time::ZERO, &bounds, |_| 1), [0, 3]);
+        assert_eq!(slowest(&flows, Time::ZERO, &[], |n| share_of(n, 0.5)), [0, 1]);
+        assert!(slowest(&flows, Time::from_ps(6), &bounds, |n| n).is_empty());
+        assert_eq!((share_of(1000, 0.01), share_of(3, 0.01)), (10, 1));
+    }
+}
