@@ -1,7 +1,8 @@
 //! The command line: verbs and flags, and the help that goes with them.
 
+use crate::examples;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use forebay_units::{Bytes, Time};
+use forebay_units::{Bytes, Span, Time};
 use std::path::PathBuf;
 
 /// Packet-level simulation of datacentre congestion control.
@@ -21,70 +22,67 @@ First steps:
 Exit codes: 0 done, 1 the run failed, 2 bad input, 3 a band in [[expect]] was missed,
 130 interrupted (what was written is valid and partial).";
 
-const COMPARE: &str = "\
-Example:
-  forebay run --preset incast --out a
-  forebay run --preset incast --set transport.law=cubic --out b
-  forebay compare a b
-
-A sweep is compared with itself: what it varies stands beside each other, along its first key with numbers.
-Runs have to be defined alike: the same topology, traffic, headers, clock and measured window, and seeds in common.";
-
-const PLAY: &str = "\
-Example:
-  packaging/playground/build.sh           build the page, once
-  forebay play --port 0                   any free port; prints the address, opens a browser";
-
-const WHY: &str = "\
-Example:
-  forebay run --preset incast --out a
-  forebay why a
-
-The seed is run once more, with the slowest flows followed. It ends with the same digest, and the parts of each flow add up to its
-completion time exactly. They are in RUN/why.csv too.";
-
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Write a commented example scenario
+    #[command(after_help = examples::NEW)]
     New(New),
     /// Find mistakes in a scenario; forecast its time and memory
+    #[command(after_help = examples::CHECK)]
     Check(Check),
     /// Simulate a scenario and write a results directory
+    #[command(after_help = examples::RUN)]
     Run(Run),
+    /// Watch a run as it goes: queues, flows, rates, on a terminal or as lines
+    #[command(after_help = examples::WATCH)]
+    Watch(Watch),
     /// Simulate every combination of [sweep] and every seed; goes on where it was stopped
+    #[command(after_help = examples::SWEEP)]
     Sweep(Sweep),
     /// Measure the speed of the simulator on this machine
+    #[command(after_help = examples::BENCH)]
     Bench(Bench),
     /// Check the simulator against published numbers: every row of a suite, with its tolerance
+    #[command(after_help = examples::REPRODUCE)]
     Reproduce(Reproduce),
     /// Make a scenario of files of another simulator, and say what became of each line
+    #[command(after_help = examples::IMPORT)]
     Import(Import),
     /// Write results as a Perfetto trace, or a scenario and results in the formats of the public HPCC simulator
+    #[command(after_help = examples::EXPORT)]
     Export(Export),
     /// Draw report.html of a results directory anew
+    #[command(after_help = examples::REPORT)]
     Report(Report),
     /// Compare runs on one page: pictures, every metric, differences with intervals paired by seed
-    #[command(after_help = COMPARE)]
+    #[command(after_help = examples::COMPARE)]
     Compare(Compare),
     /// Play with the simulator in a browser: a page served to this machine alone
-    #[command(after_help = PLAY)]
+    #[command(after_help = examples::PLAY)]
     Play(Play),
     /// Say where the completion times of a run's flows went, in parts that add up exactly
-    #[command(after_help = WHY)]
+    #[command(after_help = examples::WHY)]
     Why(Why),
     /// List control laws, or show the page of one
+    #[command(after_help = examples::LAWS)]
     Laws(Laws),
     /// List what can be named: laws, workloads, presets, metrics, columns, benches
+    #[command(after_help = examples::LIST)]
     List(List),
     /// Say what a column or key of the results means
+    #[command(after_help = examples::EXPLAIN)]
     Explain(Explain),
     /// Print the JSON Schema of scenario files, for editors
+    #[command(after_help = examples::SCHEMA)]
     Schema,
     /// Say what this machine can do: cores, memory, disk, and programs that some verbs need
+    #[command(after_help = examples::DOCTOR)]
     Doctor(Doctor),
     /// Print completions for a shell: forebay completions bash > ~/.local/share/bash-completion/completions/forebay
+    #[command(after_help = examples::COMPLETIONS)]
     Completions(Completions),
     /// Write manual pages
+    #[command(after_help = examples::MAN)]
     Man(Man),
     /// Sense and record this Linux machine; runs forebay-agent, a program of its own
     #[command(disable_help_flag = true)]
@@ -200,6 +198,28 @@ pub struct Run {
     pub json: bool,
     #[command(flatten)]
     pub show: Show,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct Watch {
+    #[command(flatten)]
+    pub input: Input,
+    /// Seed to watch [default: the scenario's first]
+    #[arg(long, value_name = "N", value_parser = a_seed)]
+    pub seed: Option<u64>,
+    /// Threads of the simulation; results do not depend on it
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one, allow_negative_numbers = true)]
+    pub threads: usize,
+    /// Simulated time for each second that passes, for instance 100us [default: a thirtieth of the run]
+    #[arg(long, value_name = "TIME", value_parser = a_span)]
+    pub pace: Option<Span>,
+    /// Print a line for each of these spans of simulated time instead of the view [default without a terminal: a twentieth
+    /// of the run]
+    #[arg(long, value_name = "TIME", value_parser = a_span, conflicts_with = "pace")]
+    pub every: Option<Span>,
+    /// Print lines of JSON instead of the view
+    #[arg(long)]
+    pub json: bool,
 }
 
 #[derive(Clone, Debug, Args)]
@@ -574,6 +594,14 @@ fn sizes(text: &str) -> Result<(u64, u64), String> {
     match ends {
         Some((from, to)) if from < to => Ok((from, to)),
         _ => Err("write FROM..TO with units, for instance 10KB..100KB or 1MB..".into()),
+    }
+}
+
+fn a_span(text: &str) -> Result<Span, String> {
+    let span: Span = text.parse().map_err(|why| format!("{why}"))?;
+    match span.as_ps() {
+        0 => Err("write more than no time, for instance 100us".into()),
+        _ => Ok(span),
     }
 }
 

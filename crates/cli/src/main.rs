@@ -11,6 +11,7 @@ mod check;
 mod clock;
 mod compare;
 mod doctor;
+mod examples;
 mod export;
 mod failure;
 mod import;
@@ -30,6 +31,7 @@ mod say;
 mod source;
 mod surroundings;
 mod sweep;
+mod watch;
 mod why;
 
 use args::{Cli, Verb};
@@ -79,6 +81,7 @@ fn dispatch(verb: Verb) -> Result<(), Failure> {
         Verb::New(args) => new::new(&args),
         Verb::Check(args) => check::check(&args),
         Verb::Run(args) => run::run(&args),
+        Verb::Watch(args) => watch::watch(&args),
         Verb::Sweep(args) => sweep::sweep(&args),
         Verb::Worker(args) => sweep::worker(&args),
         Verb::Bench(args) => bench::bench(&args),

@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 const PTY: &str = r#"
 import fcntl, os, pty, struct, sys, termios
 columns = int(sys.argv[1])
+keys = os.environ.get("KEYS", "").encode()  # typed once something is shown
 pid, fd = pty.fork()
 if pid == 0:
     fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
@@ -22,6 +23,8 @@ while True:
     if not data:
         break
     sys.stdout.buffer.write(data)
+    os.write(fd, keys)
+    keys = b""
 sys.stdout.flush()
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 "#;
@@ -153,4 +156,17 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
     );
     assert!(!text.contains("failed") && !text.contains("signal"), "{text}");
     assert_eq!(std::fs::read_dir(here.path.join("s/runs")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_run_can_be_watched_and_left() {
+    let here = Scratch::new();
+    here.write("small.toml", SMALL);
+    let watched = |keys: &str| {
+        on_a_terminal(&here, 100, &[("KEYS", keys)], &["watch", "small.toml", "--pace", "1ns"])
+    };
+    let Some(text) = watched(".q") else { return };
+    for wanted in ["forebay watch", "fullest queues", "flows in progress", "left at"] {
+        assert!(text.contains(wanted), "{wanted} is not in {text}");
+    }
 }

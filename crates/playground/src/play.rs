@@ -1,12 +1,12 @@
 //! One run that a page watches: laid out, advanced frame by frame, summed up.
 
 use crate::NAME;
-use crate::frame::Before;
+use crate::frame::frame;
 use forebay_record::{RunRecord, hex};
 use forebay_scenario::model::Scenario;
 use forebay_scenario::plan::Plan;
 use forebay_scenario::{Loaded, text_from};
-use forebay_sim::{Options, Simulation, Watch};
+use forebay_sim::{Looks, Options, Simulation, Watch};
 use forebay_study::estimate::Estimate;
 use forebay_units::{Time, human};
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ pub struct Play<'a> {
     scenario: &'a Scenario,
     simulation: Simulation<'a>,
     watch: Watch,
-    before: Before,
+    looks: Looks,
 }
 
 impl<'a> Play<'a> {
@@ -63,7 +63,7 @@ impl<'a> Play<'a> {
         let seed = scenario.seeds.first().copied().unwrap_or(1);
         let simulation = Simulation::new(scenario, seed, Options::default());
         let simulation = simulation.map_err(|refusal| refusal.to_string())?;
-        Ok(Self { scenario, simulation, watch: Watch::default(), before: Before::default() })
+        Ok(Self { scenario, simulation, watch: Watch::default(), looks: Looks::default() })
     }
 
     /// What does not change: nodes, ports in the order of frames, paths to memory, entries of the traffic.
@@ -99,7 +99,7 @@ impl<'a> Play<'a> {
     pub fn advance(&mut self, until_us: f64) -> Vec<f32> {
         let over = self.simulation.advance(Time::from_ps((until_us * 1e6) as u64), &self.watch);
         let hops = self.simulation.packet_hops();
-        self.before.frame(&self.simulation.inspect(), over, hops)
+        frame(&mut self.looks, &self.simulation.inspect(), over, hops)
     }
 
     /// What the run came to.

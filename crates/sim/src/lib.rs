@@ -15,6 +15,7 @@ mod follow;
 mod host;
 mod ideal;
 mod inspect;
+mod interval;
 mod law;
 mod law_log;
 mod machine;
@@ -39,6 +40,7 @@ pub use forebay_engine::{EngineStats, Watch};
 pub use inspect::{
     HostState, Inspection, MemoryState, PortState, RackState, SenderState, SwitchState, VoqState,
 };
+pub use interval::{FlowInterval, Interval, Looks, MemoryInterval, PortInterval};
 pub use options::{Options, Outputs, SimError};
 pub use path::paths;
 pub use run::{Outcome, Simulation, simulate, simulate_into};
