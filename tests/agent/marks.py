@@ -86,6 +86,13 @@ class Wire:
         own = os.getpid()
         self.far, self.near = Namespace(f"forebay-far-{own}"), Namespace(f"forebay-near-{own}")
         self.nic = "near0"
+        self.ports = {}
+        self.cable()
+
+    def cable(self):
+        """The cable, and what listens at its near end."""
+        for receiver in self.ports.values():
+            receiver.close()
         far, near = "02:00:00:00:09:01", "02:00:00:00:09:02"
         peer = ("peer", "name", self.nic, "address", near, "netns", self.near.name)
         run("ip", "link", "add", "far0", "address", far, "netns", self.far.name, "type", "veth", *peer)
@@ -275,6 +282,22 @@ def traffic(wire, folder, echo, more, share):
     print(f"{echo}, {share} %: {seen} of 400 packets of UDP marked and counted; TCP's sender heard of {delivered} segments")
 
 
+def back(wire, folder):
+    """An interface that goes and comes back under its name is marked at again."""
+    agent = Agent(wire, folder, WAYS[0])
+    until(wire, True)
+    run("ip", "-n", wire.near.name, "link", "del", wire.nic)
+    time.sleep(0.6)  # two looks of the guard
+    assert agent.metric("forebay_gone") == 1, agent.text()
+    wire.cable()
+    until(wire, True)
+    assert 'forebay_undo_total{cause="back"} 1' in agent.text() and agent.metric("forebay_gone") == 0, agent.text()
+    code, out, said = agent.end()
+    assert code == 0 and f"{wire.nic}: gone; " in said and f"{wire.nic}: back; " in said, (code, out, said)
+    assert "clsact" not in filters(wire), filters(wire)
+    print(f"{WAYS[0]}: an interface that was gone is marked at again when it is back")
+
+
 class Stream:
     """ECT packets all the time, and when the last one arrived that was CE."""
 
@@ -401,6 +424,7 @@ def main():
                 wire = Wire()  # sockets belong to the cgroup in which they are opened
                 traffic(wire, folder, "cgroup", f'cgroup = "/{cgroup.name}"', 100)
                 (Path(mount[0] + home) / "cgroup.procs").write_text(str(os.getpid()))
+            back(wire, folder)
             if os.environ.get("FOREBAY_NV") != "0":
                 tcp_nv(wire, folder)
             loop, guard = [("loop", kill)], [("guard", kill)]

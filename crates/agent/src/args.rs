@@ -38,6 +38,10 @@ pub enum Verb {
     Lockstep,
     /// Step the laws of a folder's law logs again and say which rows differ; check its recording
     Replay(Replay),
+    /// Print a card for each signal: where it is read, the codes, on which processors, and what has checked it
+    Signals,
+    /// Write the manual pages of this command into a folder
+    Man(Man),
     /// Propose thresholds of hostcc from what this machine, or a recording, shows while idle, at line rate and saturated
     Calibrate(Calibrate),
 }
@@ -151,6 +155,13 @@ pub struct Replay {
     /// Print the rows of host laws as CSV: seq, now_ps, event, at_ps, raw, acts
     #[arg(long, conflicts_with = "set")]
     pub rows: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Man {
+    /// Folder for the pages
+    #[arg(long, value_name = "DIR", default_value = "man")]
+    pub out: PathBuf,
 }
 
 #[derive(Debug, Args)]

@@ -12,10 +12,11 @@ use forebay_laws::host::{HostStart, Reading, Signal};
 use forebay_laws::host_driver::Counter;
 use forebay_laws::params::ParamError;
 use forebay_linux::Clock;
-use forebay_linux::counters::{Counters, Value};
+use forebay_linux::counters::{Counters, Handed, Value};
 use forebay_record::signals::SignalRow;
 use forebay_units::Time;
 use std::collections::BTreeMap;
+use std::os::fd::{BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 /// What a counter adds to, and how much for each that it rises by. `nics`: those that count; none: all.
@@ -118,6 +119,16 @@ impl Machine {
         counters.keep(|name| part(name, nics).is_some());
         let sums = Sums::new(counters.each().map(|of| (of.name, of.bits)), nics)?;
         Ok(Self { counters, sums, row: Vec::new() })
+    }
+
+    /// Its counters, for [`Machine::of`] in another process.
+    pub fn handed(&self) -> (Vec<Handed>, Vec<BorrowedFd<'_>>) {
+        (self.counters.handed(), self.counters.descriptors())
+    }
+
+    /// Over counters that another process has opened, all of them wanted.
+    pub fn of(handed: Vec<Handed>, descriptors: Vec<OwnedFd>) -> Option<Self> {
+        Self::new(Counters::of(handed, descriptors)?, &[]).ok()
     }
 
     /// The sum of one, and when it was read: all of them are with the first. `None`: one of its parts could not be read.

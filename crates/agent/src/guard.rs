@@ -13,11 +13,14 @@ use crate::failure::{self, Failure};
 use crate::journal::{self, Change, Journal};
 use crate::manager::Manager;
 use crate::marks::{self, Counters, Echoes};
+use crate::metrics::Now;
 use crate::orders::{Descriptors, Orders};
 use crate::plan;
 use crate::plan::Marking;
+use crate::presence::{Presence, Seen};
 use crate::run::{self, Job, duration};
 use crate::senses::Input;
+use crate::undoings::{Cause, Undoings};
 use forebay_linux::board::Board;
 use forebay_linux::bpf::CongestionControl;
 use forebay_linux::{Clock, Root, process};
@@ -27,8 +30,8 @@ use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// How often the guard looks at the loop's sign of life.
@@ -55,6 +58,7 @@ impl<'a> State<'a> {
     pub fn begin(folder: &'a Path, root: &Root) -> Result<Self, Failure> {
         let state = Self::open(folder)?;
         if let Some(undone) = state.undo_stale(root)? {
+            Undoings::count(state.folder, Cause::Dead);
             let lifted = undone.lifted.join(", ");
             failure::note(&format!("a dead agent's journal was undone first: {lifted}"));
         }
@@ -126,7 +130,11 @@ impl<'a> State<'a> {
 pub fn undo(args: &args::Undo) -> Result<(), Failure> {
     let root = crate::probe::root(&args.from)?;
     let state = State::open(&args.state)?;
-    let text = match state.undo_stale(&root)? {
+    let undone = state.undo_stale(&root)?;
+    if undone.is_some() {
+        Undoings::count(state.folder, Cause::Dead);
+    }
+    let text = match undone {
         None => "there was nothing to undo\n".to_string(),
         Some(undone) if undone.lifted.is_empty() => {
             "a dead agent's journal was there; all had been lifted\n".into()
@@ -144,14 +152,68 @@ enum End {
     Gone,
     /// No sign of life within the deadline.
     Silent,
+    /// What had gone is back.
+    Back(Vec<String>),
 }
 
-/// Acts on the machine until the job's end, an interrupt or a fault.
+impl End {
+    fn cause(&self) -> Cause {
+        match self {
+            Self::Asked => Cause::Asked,
+            Self::Gone => Cause::LoopGone,
+            Self::Silent => Cause::LoopSilent,
+            Self::Back(_) => Cause::Back,
+        }
+    }
+}
+
+/// Acts on the machine until the job's end, an interrupt or a fault. When a victim or an interface is back that had gone, everything is undone
+/// and begins anew.
 pub fn enforce(
     job: &Job<'_>,
     mut state: State<'_>,
     stacks: Vec<(String, Input)>,
 ) -> Result<(), Failure> {
+    let whole = stacks.iter().any(|(_, input)| matches!(input, Input::Machine(_)));
+    if whole && !job.config.law.params.contains_key("memory_busy") {
+        return Err(Failure::Input(format!(
+            "law.params.memory_busy: is missing: {} throttles others by it, and the default is of another machine; write what the memory of this one moves when it is busy, as forebay agent watch shows it",
+            job.law.name()
+        )));
+    }
+    let clock = Clock::start();
+    let (mut plan, mut stacks, mut serving, mut anew) = (job.plan.clone(), stacks, None, false);
+    loop {
+        let until = job.until.saturating_sub(clock.now());
+        let of = Job { plan: &plan, until, ..*job };
+        let (shown, end) = once(&of, &mut state, (stacks, anew), &mut serving)?;
+        let said = match end {
+            End::Back(names) => {
+                let names = names.join(", ");
+                failure::note(&format!("{names}: back; everything was undone and begins anew"));
+                plan = plan::plan(job.root, job.config)?;
+                stacks = run::inputs(job.args, job.root, job.config, job.law)?;
+                anew = true;
+                continue;
+            }
+            End::Asked => None,
+            End::Gone => Some("the loop has ended by itself"),
+            End::Silent => Some("the loop gave no sign of life within the deadline"),
+        };
+        failure::data(&run::summary(Mode::Enforce, &shown.status, 0))?;
+        failure::data(&run::marked(&shown.counters))?;
+        let failed = |said| Err(Failure::Run(format!("{said}: everything was lifted")));
+        return said.map_or(Ok(()), failed);
+    }
+}
+
+/// From a start to the undoing of all that it changed.
+fn once(
+    job: &Job<'_>,
+    state: &mut State<'_>,
+    (stacks, anew): (Vec<(String, Input)>, bool),
+    serving: &mut Option<Arc<Mutex<Now>>>,
+) -> Result<(Shower, End), Failure> {
     let names: Vec<_> = stacks.iter().map(|(name, _)| name.clone()).collect();
     let markings = plan::markings(job.root, job.config, &names)?;
     if job.plan.actuators.is_empty() && markings.is_empty() && !job.config.tcp_nv {
@@ -159,20 +221,16 @@ pub fn enforce(
             "victim: there is none, and no nic has an echo: there is nothing to enforce; write a [[victim]], or echo = \"tcx\" for a nic".into(),
         ));
     }
-    if stacks.iter().any(|(_, input)| matches!(input, Input::Machine(_))) {
-        return Err(Failure::Input(format!(
-            "law.name: {:?} has been held against simulations and recordings only, so this version does not enforce it; write mode = \"dry-run\"",
-            job.law.name()
-        )));
-    }
     let path = state.folder.join(journal::FILE);
     let file = File::create(&path)
         .map_err(|error| Failure::io(format!("write {}", path.display()), &error))?;
     let mut journal = Journal::new(Durable(file));
-    let begun = prepare(job, stacks, &markings, &mut journal, &mut state);
+    let begun = prepare(job, (stacks, anew), &markings, &mut journal, state, serving);
     let changes = std::mem::take(&mut journal.changes);
-    let run = begun.and_then(|running| watch(job, running));
+    let run = begun.and_then(|running| watch(job, running, serving));
     let undone = state.undo(job.root, &changes);
+    let cause = run.as_ref().map_or(Cause::Start, |(_, end)| end.cause());
+    Undoings::count(state.folder, cause);
     let (mut shown, end) = match run {
         Ok(of) => of,
         Err(failure) => {
@@ -181,15 +239,8 @@ pub fn enforce(
         }
     };
     shown.end();
-    let said = match end {
-        End::Asked => None,
-        End::Gone => Some("the loop has ended by itself"),
-        End::Silent => Some("the loop gave no sign of life within the deadline"),
-    };
     undone?;
-    failure::data(&run::summary(Mode::Enforce, &shown.status, 0))?;
-    failure::data(&run::marked(&shown.counters))?;
-    said.map_or(Ok(()), |said| Err(Failure::Run(format!("{said}: everything was lifted"))))
+    Ok((shown, end))
 }
 
 /// A file whose lines are on disk before they are acted upon.
@@ -238,10 +289,11 @@ impl Shower {
 /// Changes what has to be changed before, and starts the loop.
 fn prepare(
     job: &Job<'_>,
-    stacks: Vec<(String, Input)>,
+    (stacks, anew): (Vec<(String, Input)>, bool),
     markings: &[Marking],
     journal: &mut Journal<Durable>,
     state: &mut State<'_>,
+    serving: &mut Option<Arc<Mutex<Now>>>,
 ) -> Result<Running, Failure> {
     let Job { args, root, config, law, plan, .. } = *job;
     let failed = |what: &'static str| move |error: std::io::Error| Failure::io(what, &error);
@@ -257,8 +309,8 @@ fn prepare(
     let nv = nv.transpose().map_err(|why| Failure::Run(format!("tcp_nv: {why}")))?;
     let (names, inputs): (Vec<_>, Vec<_>) = stacks.into_iter().unzip();
     let logs = match &args.out {
-        None => Vec::new(),
-        Some(out) => crate::sink::files(out, &names)?,
+        Some(out) if !anew => crate::sink::files(out, &names)?,
+        _ => Vec::new(), // what is logged ends with the first start
     };
     let board = Board::new().map_err(failed("make a board"))?;
     let shared = || board.share().map_err(failed("share a board"));
@@ -273,7 +325,12 @@ fn prepare(
     let ns = |of| duration(of).as_nanos() as u64;
     let orders = Orders::new(law, (ns(config.every), ns(config.deadline)), plan, markings, &with);
     let counters = echoes.counters();
-    job.serve(&board, (&names, Arc::clone(&counters)), Mode::Enforce)?;
+    let now =
+        Now { board: shared()?, names: names.clone(), counters: Arc::clone(&counters), gone: 0 };
+    match serving {
+        Some(serving) => *serving.lock().unwrap_or_else(PoisonError::into_inner) = now,
+        None => job.serve(serving.insert(Arc::new(Mutex::new(now))), Mode::Enforce)?,
+    }
     let (link, loops) = process::link().map_err(failed("make a link"))?;
     let own = std::env::current_exe().map_err(failed("find this program"))?;
     let child = Command::new(own)
@@ -298,25 +355,45 @@ fn prepare(
 }
 
 /// Watches the loop until it ends or is ended. It is dead when this comes back.
-fn watch(job: &Job<'_>, of: Running) -> Result<(Shower, End), Failure> {
+fn watch(
+    job: &Job<'_>,
+    of: Running,
+    serving: &Option<Arc<Mutex<Now>>>,
+) -> Result<(Shower, End), Failure> {
     let Running { mut child, watched, link, board, echoes, nv, mut shown } = of;
     let _ = process::realtime(PRIORITY); // without the right to, it runs as others do
     let (clock, deadline) = (Clock::start(), duration(job.config.deadline));
     let (mut seen, mut since) = (0, Duration::ZERO);
     let (manager, mut told) = (Manager::of_environment(), Duration::ZERO);
+    let mut presence = Presence::new(job.root, job.config, job.plan);
     manager.tell("READY=1");
     let end = loop {
         if process::ended(&watched, LOOK) {
             break End::Gone;
         }
         let now = clock.now();
-        let rounds = board.read().map_or(seen, |words| Status::of(&words).rounds);
+        let (rounds, foreign) = board.read().map_or((seen, false), |words| {
+            let status = Status::of(&words);
+            (status.rounds, status.foreign)
+        });
         if rounds != seen {
             (seen, since) = (rounds, now);
         }
         if now.saturating_sub(told) > TELL {
             told = now;
             manager.tell("WATCHDOG=1");
+            match presence.look() {
+                Seen::Gone(names) => failure::note(&format!(
+                    "{}: gone; nothing is done to it until it is back",
+                    names.join(", ")
+                )),
+                // Where somebody else has taken over, nothing begins anew.
+                Seen::Back(names) if !foreign && ready(job) => break End::Back(names),
+                Seen::Back(_) | Seen::Same => {}
+            }
+            if let Some(serving) = serving {
+                serving.lock().unwrap_or_else(PoisonError::into_inner).gone = presence.gone();
+            }
         }
         if now.saturating_sub(since) > if seen == 0 { GRACE } else { deadline } {
             break End::Silent;
@@ -327,11 +404,18 @@ fn watch(job: &Job<'_>, of: Running) -> Result<(Shower, End), Failure> {
     };
     drop((echoes, nv)); // marks end, and no more sockets choose TCP-NV
     drop(link); // the loop lifts everything and ends
-    let asked = matches!(end, End::Asked) && process::ended(&watched, GRACE);
+    let asked = matches!(end, End::Asked | End::Back(_)) && process::ended(&watched, GRACE);
     if !asked {
         let _ = child.kill();
     }
     child.wait().map_err(|error| Failure::io("wait for the loop", &error))?;
     shown.status = board.read().map_or_else(|_| Status::default(), |words| Status::of(&words));
     Ok((shown, end))
+}
+
+/// Whether a start would find the counters and interfaces that the configuration names. A victim that is there has its files.
+fn ready(job: &Job<'_>) -> bool {
+    let stacks = run::inputs(job.args, job.root, job.config, job.law);
+    let names = stacks.map(|of| of.into_iter().map(|(name, _)| name).collect::<Vec<_>>());
+    names.is_ok_and(|names| plan::markings(job.root, job.config, &names).is_ok())
 }

@@ -21,19 +21,22 @@ mod marks;
 mod metrics;
 mod orders;
 mod plan;
+mod presence;
 mod probe;
 mod record;
 mod replay;
 mod run;
 mod senses;
+mod signals;
 mod sink;
 mod stacks;
+mod undoings;
 mod view;
 mod watch;
 mod what_if;
 
 use args::{Cli, Verb};
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use failure::Failure;
 use std::process::ExitCode;
 
@@ -48,6 +51,17 @@ fn main() -> ExitCode {
         Verb::Undo(args) => guard::undo(&args),
         Verb::Replay(args) => replay::replay(&args),
         Verb::Calibrate(args) => calibrate::calibrate(&args),
+        Verb::Signals => failure::data(&signals::cards()),
+        Verb::Man(args) => man(&args),
     };
     done.map_or_else(|failure: Failure| failure.report(), |()| ExitCode::SUCCESS)
+}
+
+/// A page for the command and for each verb, as files of a folder.
+fn man(args: &args::Man) -> Result<(), Failure> {
+    let failed = |error| Failure::io(format!("write pages to {}", args.out.display()), &error);
+    std::fs::create_dir_all(&args.out).map_err(failed)?;
+    clap_mangen::generate_to(Cli::command(), &args.out).map_err(failed)?;
+    let first = args.out.join("forebay-agent.1");
+    failure::data(&format!("{}: man {}\n", args.out.display(), first.display()))
 }

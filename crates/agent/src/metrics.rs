@@ -7,6 +7,7 @@ use crate::config::Mode;
 use crate::control::{Shown, Status};
 use crate::failure::Failure;
 use crate::marks::Counters;
+use crate::undoings::Undoings;
 use crate::view::Ruled;
 use forebay_abi::Outcome;
 use forebay_linux::board::Board;
@@ -16,7 +17,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Most bytes of a request.
@@ -51,17 +52,39 @@ impl Address {
     }
 }
 
-/// What is served.
+/// What runs now, and is another one when an agent has begun anew.
 #[derive(Debug)]
-pub struct Served {
+pub struct Now {
     /// Where the status is.
     pub board: Board,
     /// Names of the stacks.
     pub names: Vec<String>,
-    /// What the agent does.
-    pub mode: Mode,
     /// Counters of the programs that mark.
     pub counters: Arc<Counters>,
+    /// Victims and interfaces that have gone.
+    pub gone: usize,
+}
+
+/// What is served.
+#[derive(Debug)]
+pub struct Served {
+    /// See [`Now`].
+    pub now: Arc<Mutex<Now>>,
+    /// What the agent does.
+    pub mode: Mode,
+    /// Folder with the counts of undoing, of an agent that enforces.
+    pub state: Option<PathBuf>,
+}
+
+impl Served {
+    fn text(&self) -> io::Result<String> {
+        let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
+        let status = Status::of(&now.board.read()?);
+        let text = text(&status, &now.names, self.mode) + &packets(&now.counters);
+        let undone =
+            self.state.as_deref().map(|folder| undoings(&Undoings::read(folder), now.gone));
+        Ok(text + &undone.unwrap_or_default())
+    }
 }
 
 /// Serves until the process ends.
@@ -145,10 +168,7 @@ fn answer(mut stream: impl Read + Write, of: &Served) -> io::Result<()> {
         }
     }
     let (code, body) = match request(&bytes[..len]) {
-        Ok(()) => (
-            "200 OK",
-            text(&Status::of(&of.board.read()?), &of.names, of.mode) + &packets(&of.counters),
-        ),
+        Ok(()) => ("200 OK", of.text()?),
         Err(code) => (code, format!("{code}: GET /metrics\n")),
     };
     let head = format!(
@@ -254,6 +274,21 @@ fn text(of: &Status, names: &[String], mode: Mode) -> String {
     text
 }
 
+/// How often everything was undone, by cause, and what has gone.
+fn undoings(of: &Undoings, gone: usize) -> String {
+    let mut text = String::from(
+        "# HELP forebay_undo_total Times that what an agent had changed was undone, since the machine started.\n# TYPE forebay_undo_total counter\n",
+    );
+    for (cause, count) in of.each() {
+        let _ = writeln!(text, "forebay_undo_total{{cause=\"{}\"}} {count}", cause.name());
+    }
+    let _ = writeln!(
+        text,
+        "# HELP forebay_gone Victims and interfaces that have gone since the start.\n# TYPE forebay_gone gauge\nforebay_gone {gone}"
+    );
+    text
+}
+
 /// Packets by interface and outcome; nothing where none is marked.
 fn packets(counters: &Counters) -> String {
     let mut marks = String::new();
@@ -313,7 +348,8 @@ mod tests {
             ..Shown::default()
         };
         let status = Status { rounds: 9, stacks: vec![stack, stack], ..Status::default() };
-        let text = text(&status, &["a".into(), "b".into()], Mode::DryRun);
+        let text = text(&status, &["a".into(), "b".into()], Mode::DryRun)
+            + &undoings(&Undoings::default(), 1);
         let mut names = Vec::new();
         for line in text.lines() {
             let words: Vec<_> = line.split(' ').collect();

@@ -1,10 +1,12 @@
 //! What the guard hands to its loop: one message with all that the loop needs, and its descriptors. It opens nothing itself.
 
 use crate::actuators::Files;
+use crate::drops::Machine;
 use crate::plan::{Kind, Marking, Plan};
 use crate::senses::Input;
 use forebay_laws::host::HostParams;
 use forebay_linux::board::Board;
+use forebay_linux::counters::Handed;
 use forebay_linux::process;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -24,6 +26,8 @@ pub struct Orders {
     pub max_level: u8,
     /// For each stack, how many descriptors it is read from.
     pub stacks: Vec<usize>,
+    /// Of the stack that is the whole machine, if that is what is read: what its descriptors are.
+    pub machine: Vec<Handed>,
     /// For each file that throttles, what it is and what it holds at each level.
     pub files: Vec<(Kind, Vec<String>)>,
     /// For each lease of marks, the stack whose law decides, and the share that is marked, in units of 1/65536.
@@ -64,6 +68,7 @@ impl Orders {
             every_ns,
             max_level: plan.max_level,
             stacks: with.inputs.iter().map(|input| input.descriptors().len()).collect(),
+            machine: with.inputs.iter().flat_map(Input::handed).collect(),
             files: plan.actuators.iter().map(Files::values).collect(),
             leases: markings.iter().map(|of| (of.stack, of.share)).collect(),
             lease_ns,
@@ -100,9 +105,14 @@ impl Orders {
         let mut rest = descriptors.into_iter();
         let with = (|| {
             let board = Board::of(rest.next()?);
-            let inputs =
-                orders.stacks.iter().map(|count| Input::of(rest.by_ref().take(*count).collect()));
-            let inputs = inputs.collect::<Option<Vec<_>>>()?;
+            let mut input = |count: &usize| {
+                let of = rest.by_ref().take(*count).collect();
+                if orders.machine.is_empty() {
+                    return Input::of(of);
+                }
+                Machine::of(orders.machine.clone(), of).map(|of| Input::Machine(Box::new(of)))
+            };
+            let inputs = orders.stacks.iter().map(&mut input).collect::<Option<Vec<_>>>()?;
             let files: Vec<_> = rest.by_ref().take(orders.files.len()).map(File::from).collect();
             let logs: Vec<_> = rest.by_ref().take(orders.logs).map(File::from).collect();
             let leases: Vec<_> = rest.collect();

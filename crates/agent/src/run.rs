@@ -9,7 +9,7 @@ use crate::failure::{self, Failure};
 use crate::guard::{self, State};
 use crate::live;
 use crate::marks::Counters;
-use crate::metrics::{self, Served};
+use crate::metrics::{self, Now, Served};
 use crate::plan::{self, Plan};
 use crate::probe::root;
 use crate::senses::{Input, Senses, Stacks};
@@ -20,8 +20,8 @@ use forebay_linux::board::Board;
 use forebay_linux::{Clock, Root};
 use forebay_units::Span;
 use std::fs::File;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// How often the status is shown.
@@ -104,15 +104,10 @@ pub struct Job<'a> {
 
 impl Job<'_> {
     /// Serves the status, if that is asked for.
-    pub fn serve(
-        &self,
-        board: &Board,
-        (names, counters): (&[String], Arc<Counters>),
-        mode: Mode,
-    ) -> Result<(), Failure> {
+    pub fn serve(&self, now: &Arc<Mutex<Now>>, mode: Mode) -> Result<(), Failure> {
         let Some(at) = &self.args.serve else { return Ok(()) };
-        let board = board.share().map_err(|error| Failure::io("share a board", &error))?;
-        metrics::serve(at, Served { board, names: names.to_vec(), mode, counters })
+        let state = (mode == Mode::Enforce).then(|| self.args.state.clone());
+        metrics::serve(at, Served { now: Arc::clone(now), mode, state })
     }
 }
 
@@ -122,7 +117,7 @@ fn pairs(config: &Config) -> impl Iterator<Item = (&str, &str)> {
 }
 
 /// The counters of each stack, by name.
-fn inputs(
+pub fn inputs(
     args: &args::Run,
     root: &Root,
     config: &Config,
@@ -152,7 +147,9 @@ fn alone(job: &Job<'_>, mode: Mode, stacks: Vec<(String, Input)>) -> Result<(), 
     let clock = Clock::start();
     let board = Board::new().map_err(|error| Failure::io("make a board", &error))?;
     let shown = board.share().map_err(|error| Failure::io("share a board", &error))?;
-    job.serve(&board, (&names, Arc::default()), mode)?;
+    let shared = board.share().map_err(|error| Failure::io("share a board", &error))?;
+    let now = Now { board: shared, names: names.clone(), counters: Arc::default(), gone: 0 };
+    job.serve(&Arc::new(Mutex::new(now)), mode)?;
     let ended = Arc::new(AtomicBool::new(false));
     let shower = {
         let (names, ended) = (names.clone(), Arc::clone(&ended));

@@ -7,6 +7,7 @@ use crate::drops::Machine;
 use forebay_laws::host::{Counters, Side};
 use forebay_laws::host_driver::Counter;
 use forebay_linux::Clock;
+use forebay_linux::counters::Handed;
 use forebay_linux::perf::Group;
 use forebay_units::BitsPerSec;
 use std::fs::File;
@@ -33,7 +34,7 @@ pub trait Senses {
 pub enum Input {
     /// Of the processor: lines and clock in one group, units that came in in another.
     Units(Group, Group),
-    /// Of the whole machine: drops, signs of slow cores, bytes that memory moved. It goes to no other process.
+    /// Of the whole machine: drops, signs of slow cores, bytes that memory moved.
     Machine(Box<Machine>),
     /// A file with two words, such as `93 43Gbps`: mean lines, and rate. For tests: it takes the processor's place.
     File(File),
@@ -46,8 +47,16 @@ impl Input {
             Self::Units(lines, inserts) => {
                 lines.descriptors().chain(inserts.descriptors()).collect()
             }
-            Self::Machine(_) => Vec::new(),
+            Self::Machine(of) => of.handed().1,
             Self::File(file) => vec![file.as_fd()],
+        }
+    }
+
+    /// What goes with the descriptors of the whole machine's counters; nothing where the descriptors say it all.
+    pub fn handed(&self) -> Vec<Handed> {
+        match self {
+            Self::Machine(of) => of.handed().0,
+            Self::Units(..) | Self::File(_) => Vec::new(),
         }
     }
 

@@ -63,6 +63,32 @@ impl Place {
         Self { folder, root, cgroup, victim: None, folder_of_cgroup: at }
     }
 
+    /// The cgroup goes, and its process.
+    fn take_away(&mut self) {
+        match &mut self.victim {
+            None => fs::remove_dir_all(&self.folder_of_cgroup).expect("removed"),
+            Some(victim) => {
+                victim.kill().expect("killed");
+                victim.wait().expect("it has ended");
+                while fs::remove_dir(&self.folder_of_cgroup).is_err() {
+                    std::thread::sleep(MS);
+                }
+            }
+        }
+    }
+
+    /// Another one of the same name.
+    fn put_back(&mut self) {
+        fs::create_dir(&self.folder_of_cgroup).expect("made");
+        if let Some(victim) = &mut self.victim {
+            *victim = Command::new("sleep").arg("600").spawn().expect("it runs");
+            let procs = self.folder_of_cgroup.join("cgroup.procs");
+            fs::write(procs, victim.id().to_string()).expect("moved");
+        } else {
+            fs::write(self.folder_of_cgroup.join("cgroup.freeze"), "0\n").expect("written");
+        }
+    }
+
     fn file(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
@@ -270,4 +296,25 @@ fn the_loop_has_no_right_and_what_others_do_ends_the_law() {
     assert!(!place.frozen(), "what somebody else thawed stays so, though the host is congested");
     signal(guard, Signal::TERM);
     assert_eq!(agent.wait_with_output().expect("it ends").status.code(), Some(0));
+}
+
+/// A victim that goes is left alone; one that comes back under its name is throttled again, by a start of its own. The metric counts both.
+#[test]
+fn a_victim_that_is_back_is_throttled_again() {
+    let mut place = Place::new("back");
+    let (agent, guard, before) = place.start();
+    place.take_away();
+    std::thread::sleep(MS * 600); // two looks of the guard
+    place.put_back();
+    assert!(place.until(true).is_some(), "it is frozen again");
+    let text = fs::read_to_string(place.file("state/pid")).expect("it says who runs");
+    assert!(text.starts_with(&format!("{guard} ")) && !text.contains(&format!(" {before}\n")));
+    signal(guard, Signal::TERM);
+    let out = agent.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert_eq!(out.status.code(), Some(0), "{said}");
+    assert!(said.contains(": gone; nothing is done to it") && said.contains(": back; "), "{said}");
+    assert!(!place.frozen());
+    let undone = fs::read_to_string(place.file("state/undone")).expect("it is counted");
+    assert!(undone.contains("asked 1\n") && undone.contains("back 1\n"), "{undone}");
 }

@@ -1,10 +1,16 @@
 //! `run` without acting: what it refuses, what it shows, and that its law log replays.
 
+use forebay_linux::Clock;
+use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::io::{Read, Write};
+use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
 
 /// Exit code, stdout and stderr.
 fn agent(args: &[&str]) -> (i32, String, String) {
@@ -167,4 +173,110 @@ fn a_law_that_the_machine_cannot_feed_is_refused_by_its_signal() {
     let (code, _, said) = agent(&["run", &config, "--root", &root]);
     let wanted = "the law hostcc needs lines in the IIO buffer on the way from memory, which cannot be read here";
     assert!(code == 1 && said.contains(wanted), "{said}");
+}
+
+/// Counters of a machine made up, in files that this test moves: packets that eth0 dropped, signs of slow cores, bytes that memory moved.
+struct Moving {
+    stop: Arc<AtomicBool>,
+    squeezed: Arc<AtomicBool>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Moving {
+    /// 5 packets dropped each millisecond, and memory at 200 Gb/s.
+    fn start(machine: &Path) -> Self {
+        let open = |file: &str, text: &str| {
+            let file = machine.join(file);
+            fs::create_dir_all(file.parent().expect("below the folder")).expect("a folder");
+            fs::write(&file, text).expect("written");
+            fs::File::options().write(true).open(file).expect("open")
+        };
+        let zero = format!("{:020}\n", 0);
+        let drops = open("sys/class/net/eth0/statistics/rx_missed_errors", &zero);
+        let softnet = open("proc/net/softnet_stat", "00000000 00000000 00000000\n");
+        let memory = open("sys/fs/resctrl/mon_data/mon_L3_00/mbm_total_bytes", &zero);
+        let (stop, squeezed) = (Arc::default(), Arc::default());
+        let (stopped, slow): (Arc<AtomicBool>, Arc<AtomicBool>) =
+            (Arc::clone(&stop), Arc::clone(&squeezed));
+        let thread = std::thread::spawn(move || {
+            let (begun, mut squeezes) = (Clock::start(), 0);
+            while !stopped.load(Relaxed) {
+                let us = begun.now().as_micros() as u64;
+                squeezes += u64::from(slow.load(Relaxed));
+                let put = |file: &fs::File, text: String| {
+                    file.write_all_at(text.as_bytes(), 0).expect("written");
+                };
+                put(&drops, format!("{:020}\n", us / 200));
+                put(&softnet, format!("00000000 00000000 {squeezes:08x}\n"));
+                put(&memory, format!("{:020}\n", us * 25_000));
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        Self { stop, squeezed, thread: Some(thread) }
+    }
+}
+
+impl Drop for Moving {
+    fn drop(&mut self) {
+        self.stop.store(true, Relaxed);
+        let _ = self.thread.take().expect("it was started").join();
+    }
+}
+
+/// nicdrop over counters that move: shown in a dry run, and in force by a loop that has nothing but descriptors. A machine without a count of memory
+/// is refused, and so is a threshold that nobody set.
+#[test]
+fn nicdrop_throttles_while_the_nic_drops_and_never_for_slow_cores() {
+    let machine = machine("nicdrop");
+    let config = |mode: &str, params: &str| {
+        format!(
+            "mode = \"{mode}\"\n[law]\nname = \"nicdrop\"\nparams = {{ {params} }}\n\
+             [[nic]]\nname = \"eth0\"\n[[victim]]\ncgroup = \"/batch\"\nladder = [\"freeze\"]\n"
+        )
+    };
+    let set = "memory_busy = \"150Gbps\", lease = \"100ms\"";
+    let state = machine.join("state").to_string_lossy().into_owned();
+    fs::create_dir_all(machine.join("sys/class/net/eth0/statistics")).expect("a folder");
+    let (code, _, said) = run(&machine, &config("dry-run", set), &[]);
+    assert!(code == 1 && said.contains("the law nicdrop needs"), "{said}");
+
+    let moving = Moving::start(&machine);
+    let (code, shown, said) = run(&machine, &config("dry-run", set), &[]);
+    assert!(code == 0 && shown.contains("strongest level 1, "), "{shown} {said}");
+    let freeze = machine.join("sys/fs/cgroup/batch/cgroup.freeze");
+    let frozen = || fs::read_to_string(&freeze).expect("it is there").starts_with('1');
+    assert!(!frozen(), "a dry run writes nothing");
+    let (code, _, said) = run(&machine, &config("enforce", ""), &["--state", &state]);
+    assert!(code == 2 && said.contains("law.params.memory_busy: is missing"), "{said}");
+
+    let file = machine.join("agent.toml");
+    fs::write(&file, config("enforce", set)).expect("written");
+    let mut agent = Command::new(env!("CARGO_BIN_EXE_forebay-agent"))
+        .arg("run")
+        .arg(&file)
+        .arg("--root")
+        .arg(&machine)
+        .args(["--state", &state])
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("it runs");
+    let until = |wanted: bool, why: &str| {
+        let begun = Clock::start();
+        while frozen() != wanted {
+            assert!(begun.now() < Duration::from_secs(10), "{why}");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    };
+    until(true, "drops while memory is busy freeze the victim");
+    moving.squeezed.store(true, Relaxed);
+    until(false, "drops of slow cores do not");
+    std::thread::sleep(Duration::from_millis(50));
+    assert!(!frozen(), "nor do they freeze it again");
+    moving.squeezed.store(false, Relaxed);
+    until(true, "as before");
+    let pid = Pid::from_raw(agent.id() as i32).expect("a process");
+    kill_process(pid, Signal::TERM).expect("it is ours");
+    assert!(agent.wait().expect("it ends").success() && !frozen());
+    let undone = fs::read_to_string(machine.join("state/undone")).expect("it is counted");
+    assert!(undone.starts_with("asked 1\n"), "{undone}");
 }

@@ -14,6 +14,7 @@ use crate::pmu::{Event, Pmu, uncore};
 use crate::resctrl::{MOUNT, Resctrl};
 use crate::{Clock, Root};
 use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
@@ -28,8 +29,8 @@ struct Source {
 }
 
 /// Counters of TCP are read this far apart at least: the kernel folds and prints 150 numbers for the seven that are wanted, which takes as long as all other
-/// files together. In between they are `None`.
-const SELDOM: Duration = Duration::from_millis(10);
+/// files together, 50 us; so they take 1 us of a round of 1 ms. In between they are `None`.
+pub const SELDOM: Duration = Duration::from_millis(50);
 
 #[derive(Debug)]
 enum Input {
@@ -71,6 +72,9 @@ pub struct Counter<'a> {
     pub bits: u32,
 }
 
+/// A source as another process gets it, beside its descriptors: kind, path, names, and how many descriptors it has.
+pub type Handed = (String, String, Vec<String>, usize);
+
 /// One value, with the time before it was read.
 pub type Value = Option<(Duration, u64)>;
 
@@ -84,9 +88,10 @@ pub struct Counters {
 /// A round that comes a little early counts as one that is in time.
 const SLACK: Duration = Duration::from_millis(1);
 
-/// Counters of TCP: protocol, name in the file.
-const SNMP: [(&str, &str); 2] = [("Tcp", "OutSegs"), ("Tcp", "RetransSegs")];
-const NETSTAT: [(&str, &str); 5] = [
+/// Counters of TCP in `/proc/net/snmp`: protocol, name.
+pub const SNMP: [(&str, &str); 2] = [("Tcp", "OutSegs"), ("Tcp", "RetransSegs")];
+/// And in `/proc/net/netstat`.
+pub const NETSTAT: [(&str, &str); 5] = [
     ("TcpExt", "TCPTimeouts"),
     ("TcpExt", "TCPBacklogDrop"),
     ("TcpExt", "TCPRcvQDrop"),
@@ -219,6 +224,62 @@ impl Counters {
         }
     }
 
+    /// The sources, for [`Counters::of`] in another process; in the same order [`Counters::descriptors`]. Counters of protocols stay here.
+    pub fn handed(&self) -> Vec<Handed> {
+        let of = |source: &Source| {
+            let (kind, descriptors) = match &source.input {
+                Input::Text(_, Format::Softnet) => ("softnet".to_string(), 1),
+                Input::Text(_, Format::Pressure { full }) => (format!("pressure {full}"), 1),
+                Input::Text(_, Format::Number) => ("number".to_string(), 1),
+                Input::Text(_, Format::Protocols(_)) => return None,
+                Input::Driver(driver) => (format!("driver {}", driver.handed()), 1),
+                Input::Units(group) => ("units".to_string(), group.descriptors().count()),
+            };
+            Some((kind, source.path.clone(), source.names.clone(), descriptors))
+        };
+        self.sources.iter().filter_map(of).collect()
+    }
+
+    /// Their descriptors.
+    pub fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
+        fn of(source: &Source) -> Vec<BorrowedFd<'_>> {
+            match &source.input {
+                Input::Text(_, Format::Protocols(_)) => Vec::new(),
+                Input::Text(file, _) => vec![file.as_fd()],
+                Input::Driver(driver) => vec![driver.descriptor()],
+                Input::Units(group) => group.descriptors().collect(),
+            }
+        }
+        self.sources.iter().flat_map(of).collect()
+    }
+
+    /// Counters that another process has opened. `None`: what came is not what was handed over.
+    pub fn of(handed: Vec<Handed>, descriptors: Vec<OwnedFd>) -> Option<Self> {
+        let mut found = Self { sources: Vec::new(), text: Vec::new() };
+        let mut descriptors = descriptors.into_iter();
+        for (kind, path, names, count) in handed {
+            let mut of: Vec<_> = descriptors.by_ref().take(count).collect();
+            let (word, rest) = kind.split_once(' ').unwrap_or((&kind, ""));
+            let format = match word {
+                "softnet" => Some(Format::Softnet),
+                "pressure" => Some(Format::Pressure { full: rest == "true" }),
+                "number" => Some(Format::Number),
+                _ => None,
+            };
+            let input = match (format, word) {
+                (Some(format), _) => Input::Text(File::from(of.pop()?), format),
+                (None, "driver") => {
+                    Input::Driver(DriverCounters::of(rest, names.clone(), of.pop()?)?)
+                }
+                (None, "units") => Input::Units(Group::of(of)?),
+                (None, _) => return None,
+            };
+            let first = found.len();
+            found.sources.push(Source { input, path, first, names, due: Duration::ZERO });
+        }
+        descriptors.next().is_none().then_some(found)
+    }
+
     /// Keeps the counters of every system call that reads one of these.
     pub fn keep(&mut self, wanted: impl Fn(&str) -> bool) {
         self.sources.retain(|source| source.names.iter().any(|name| wanted(name)));
@@ -274,10 +335,10 @@ impl Counters {
                 }
                 source.due = at + SELDOM - SLACK;
             }
-            if read_whole(file, &mut self.text, format.is_one_piece()).is_none() {
+            let Some(len) = read_whole(file, &mut self.text, format.is_one_piece()) else {
                 continue;
-            }
-            let text = String::from_utf8_lossy(&self.text);
+            };
+            let text = String::from_utf8_lossy(&self.text[..len]);
             match format {
                 Format::Softnet => {
                     let sums = softnet(&text);
@@ -311,9 +372,11 @@ fn groups(root: &Root) -> Vec<String> {
     all.filter(|group| root.has(&format!("{MOUNT}/{group}/mon_data"))).take(MOST).collect()
 }
 
-/// The whole of a small file from its beginning.
-fn read_whole(file: &File, text: &mut Vec<u8>, one_piece: bool) -> Option<()> {
-    text.resize(text.capacity().max(4096), 0);
+/// Reads the whole of a small file from its beginning into a buffer, which grows and is never emptied; gives how much it is.
+fn read_whole(file: &File, text: &mut Vec<u8>, one_piece: bool) -> Option<usize> {
+    if text.is_empty() {
+        text.resize(4096, 0);
+    }
     let mut len = 0;
     loop {
         match file.read_at(&mut text[len..], len as u64) {
@@ -331,8 +394,7 @@ fn read_whole(file: &File, text: &mut Vec<u8>, one_piece: bool) -> Option<()> {
             text.resize(len * 2, 0);
         }
     }
-    text.truncate(len);
-    Some(())
+    Some(len)
 }
 
 /// Packets processed, dropped for a full backlog, and polls that ran out of budget (`time_squeeze`), summed over CPUs modulo 2^32.

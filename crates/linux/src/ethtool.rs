@@ -9,10 +9,10 @@ use crate::guarded::Guarded;
 use rustix::net::{AddressFamily, SocketType, socket};
 use std::ffi::c_void;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 /// A counter with one of these in its name is taken: drops, marks, pauses, and stalls of PCIe.
-const WORDS: [&str; 12] = [
+pub const WORDS: [&str; 12] = [
     "discard",
     "drop",
     "missed",
@@ -88,6 +88,31 @@ impl DriverCounters {
         opened.taken = taken(&names);
         opened.names = opened.taken.iter().map(|nth| plain(&names[*nth])).collect();
         Ok(opened)
+    }
+
+    /// What [`DriverCounters::of`] wants beside the descriptor: the NIC, how many counters its driver has, and which are taken.
+    pub fn handed(&self) -> String {
+        let nic = self.nic.split(|byte| *byte == 0).next().unwrap_or_default();
+        let taken: String = self.taken.iter().map(|nth| format!(" {nth}")).collect();
+        format!("{} {}{taken}", String::from_utf8_lossy(nic), self.all)
+    }
+
+    /// The socket over which the driver is asked.
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    /// Over a socket from another process. `None`: what came with it is not what [`DriverCounters::handed`] gives.
+    pub fn of(handed: &str, names: Vec<String>, socket: OwnedFd) -> Option<Self> {
+        let mut words = handed.split(' ');
+        let (name, all) = (words.next()?.as_bytes(), words.next()?.parse().ok()?);
+        let taken: Vec<usize> = words.map(|nth| nth.parse().ok()).collect::<Option<_>>()?;
+        let mut nic = [0; 16];
+        if name.len() >= nic.len() || taken.len() != names.len() {
+            return None;
+        }
+        nic[..name.len()].copy_from_slice(name);
+        Some(Self { socket, nic, all, taken, names, buffer: Guarded::new().ok()? })
     }
 
     /// Names of the counters that are taken, in their order.

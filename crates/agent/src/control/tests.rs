@@ -185,3 +185,79 @@ fn rounds_allocate_nothing_that_stays() {
     let law = size_of_val(&of.drivers[0]);
     assert!(law <= 1024, "{law} bytes for a law with its driver");
 }
+
+/// What a round costs and what a million leave behind, in a process of its own: `FOREBAY_ROUNDS=1000000 cargo test --release -p forebay-agent
+/// rounds_cost -- --nocapture`; 20,000 otherwise.
+#[test]
+fn rounds_cost_little_and_leave_nothing_behind() {
+    let own = std::env::current_exe().expect("this program");
+    let out = std::process::Command::new(own)
+        .args(["--exact", "control::tests::rounds_of_six_signals", "--ignored", "--nocapture"])
+        .output()
+        .expect("it runs");
+    let said = String::from_utf8_lossy(&out.stdout);
+    assert!(out.status.success(), "{said}{}", String::from_utf8_lossy(&out.stderr));
+    println!("{}", said.lines().find(|line| line.contains("rounds of")).expect("a line of it"));
+}
+
+#[test]
+#[ignore = "rounds_cost_little_and_leave_nothing_behind runs it alone"]
+fn rounds_of_six_signals() {
+    let tree = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/rounds-test");
+    for (file, text) in [
+        ("sys/class/net/eth0/statistics/rx_missed_errors", "5\n"),
+        ("sys/class/net/eth0/statistics/rx_fifo_errors", "5\n"),
+        ("sys/class/net/eth1/statistics/rx_missed_errors", "5\n"),
+        ("sys/class/net/eth1/statistics/rx_fifo_errors", "5\n"),
+        ("proc/net/softnet_stat", "0000000a 00000001 00000002 00000000 00000000\n"),
+        ("sys/fs/resctrl/schemata", "MB:0=100\n"),
+        ("sys/fs/resctrl/mon_data/mon_L3_00/mbm_total_bytes", "123456789\n"),
+    ] {
+        let file = tree.join(file);
+        std::fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+        std::fs::write(file, text).expect("written");
+    }
+    let counters = forebay_linux::counters::Counters::open(&forebay_linux::Root::at(&tree));
+    let machine = crate::drops::Machine::new(counters, &[]).expect("all three signals");
+    let clock = forebay_linux::Clock::start();
+    let senses =
+        crate::senses::Stacks::new(clock, vec![crate::senses::Input::Machine(machine.into())]);
+    let law = live::params("nicdrop", [], Span::from_ms(1)).expect("nicdrop");
+    let terms = Terms::live(&law, 4, Span::from_ms(1));
+    let mut controller =
+        Controller::new(clock.now(), 1, (vec![law], Vec::new()), terms, (senses, Nothing));
+    let board = forebay_linux::board::Board::new().expect("a board");
+    let resident = || {
+        let text = std::fs::read_to_string("/proc/self/statm").expect("it is there");
+        let pages: u64 = text.split(' ').nth(1).and_then(|n| n.parse().ok()).expect("pages");
+        pages * rustix::param::page_size() as u64 / 1024
+    };
+    let asked = std::env::var("FOREBAY_ROUNDS").ok().and_then(|text| text.parse().ok());
+    let (count, batch) = (asked.unwrap_or(20_000u64), 1000);
+    let (mut now, mut best, mut empty, mut first) = (MS, Duration::MAX, Duration::MAX, 0);
+    for nth in 0..count / batch {
+        let begun = clock.now();
+        for _ in 0..batch {
+            std::hint::black_box(clock.now());
+        }
+        let between = clock.now();
+        for _ in 0..batch {
+            now += MS;
+            controller.round(now);
+            let _ = board.publish(&controller.status().words());
+            controller.count(clock.now(), false);
+        }
+        empty = empty.min(between - begun);
+        best = best.min(clock.now() - between);
+        if nth == 4 {
+            first = resident();
+        }
+    }
+    let last = resident();
+    let each = best.saturating_sub(empty).as_secs_f64() * 1e6 / batch as f64;
+    assert_eq!(controller.status().stacks[0].unread, 0);
+    println!(
+        "{count} rounds of six signals: {each:.2} us each beyond an empty loop, {first} KiB resident after 5,000, {last} KiB at the end"
+    );
+    assert!(last <= first + 64 && last <= 24 * 1024, "{first} KiB, then {last} KiB");
+}
