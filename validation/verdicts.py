@@ -4,6 +4,7 @@ verdicts with validation/SUITE/verdicts.toml, which names every row that is not 
 
     verdicts.py [SUITE...]             all suites without one; needs target/release/forebay
     verdicts.py --record [SUITE...]    writes the files anew: a change of results, which the commit explains
+    verdicts.py --seeds SUITE...       writes validation/SUITE/seeds.toml: how many rows are in with five sets of seeds (five quick runs)
 
 A row that is out has to name its cause in its note.
 """
@@ -38,6 +39,18 @@ def written(suite, found):
     return text
 
 
+def spread(suite):
+    """Runs a suite with five sets of seeds, and writes how many rows are in, and which change."""
+    command = [FOREBAY, "reproduce", suite, "--quick", "--seeds", "5", "--json", "--progress", "off"]
+    found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    text = "# Verdicts of a quick run with other seeds: rows in and judged, by set, and in how many sets a row is in that is not in all or none.\n"
+    text += f"# `validation/verdicts.py --seeds {suite}` writes this file.\n"
+    text += f"count = {found['count']}\ntwo-sided = {found['two-sided']}\n\n[varies]\n"
+    text += "".join(f'"{row}" = {sets}\n' for row, sets in found["varies"].items())
+    (ROOT / "validation" / suite / "seeds.toml").write_text(text)
+    print(f"{suite}: {len(found['varies'])} rows change their verdict", flush=True)
+
+
 def differences(recorded, found):
     if recorded["rows"] != found["rows"]:
         yield f"{found['rows']} rows, {recorded['rows']} recorded"
@@ -50,9 +63,13 @@ def differences(recorded, found):
 
 def main(arguments):
     record = "--record" in arguments
-    chosen = [one for one in arguments if one != "--record"]
+    chosen = [one for one in arguments if one not in ("--record", "--seeds")]
     for one in set(chosen) - set(SUITES):
         sys.exit(f"there is no suite {one}; write some of {', '.join(SUITES)}")
+    if "--seeds" in arguments:
+        for suite in chosen:
+            spread(suite)
+        return 0
     bad = 0
     for suite in chosen or SUITES:
         path = ROOT / "validation" / suite / "verdicts.toml"

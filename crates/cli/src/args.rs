@@ -321,6 +321,9 @@ pub struct Reproduce {
     /// Instead of the rows, show how open settings were chosen and what each does to them
     #[arg(long, conflicts_with_all = ["json", "strict", "pictures"])]
     pub sensitivity: bool,
+    /// Instead of the rows, run them with this many sets of seeds, and show how many are in and which change their verdict
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=100), conflicts_with_all = ["strict", "pictures", "sensitivity"])]
+    pub seeds: Option<u64>,
     #[command(flatten)]
     pub show: Show,
 }

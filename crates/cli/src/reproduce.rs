@@ -31,6 +31,17 @@ pub fn reproduce(args: &Reproduce) -> Result<(), Failure> {
         })?;
         return say::data(text.trim_end());
     }
+    if let Some(sets) = args.seeds {
+        let sets = forebay_validate::with_seeds(&args.suite, args.quick, sets, &on_progress);
+        lock().0.clear();
+        let readings = forebay_validate::readings(&args.suite);
+        return if args.json {
+            let spread = forebay_validate::Spread::of(&sets, readings);
+            say::data(&serde_json::to_string_pretty(&spread).expect("it holds numbers and ids"))
+        } else {
+            say::data(forebay_validate::spread(&sets, readings).trim_end())
+        };
+    }
     if let Some(folder) = &args.pictures {
         // Before the work: some suites take hours.
         std::fs::create_dir_all(folder)

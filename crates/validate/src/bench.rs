@@ -3,6 +3,25 @@
 use forebay_record::{PortRow, Quantity, RunRecord, Series};
 use forebay_sim::{Inspection, Options, PortState, Simulation, Watch};
 use forebay_units::Time;
+use std::cell::Cell;
+
+thread_local! {
+    /// What every seed of this thread's experiments is above the one that they name.
+    static ABOVE: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Runs experiments with other seeds than they name, all by as much.
+pub(crate) fn with_seeds_above<T>(above: u64, run: impl FnOnce() -> T) -> T {
+    let before = ABOVE.replace(above);
+    let found = run();
+    ABOVE.set(before);
+    found
+}
+
+/// The seed that stands for the one that an experiment names.
+pub(crate) fn seed(named: u64) -> u64 {
+    named + ABOVE.get()
+}
 
 /// One run and its two halves.
 pub(crate) struct Seen {
@@ -58,6 +77,7 @@ pub(crate) fn run_looking(
     mut inspect: impl FnMut(&Inspection),
 ) -> Seen {
     let Times { warm, end, by_flows } = times.into();
+    let seed = self::seed(seed);
     let head = format!(
         "version = 1\nseeds = [{seed}]\nstop = {{ time = \"{}us\"{} }}\n{text}\n",
         (end * 1e6).round() as u64,

@@ -1,5 +1,6 @@
 //! Independent experiments on all cores, and a callback that gets how many are over.
 
+use crate::bench::with_seeds_above;
 use crate::measured::Measured;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,11 +17,17 @@ pub(crate) struct Cores<'a> {
     on_progress: &'a OnProgress<'a>,
     over: AtomicUsize,
     of: AtomicUsize,
+    above: u64,
 }
 
 impl<'a> Cores<'a> {
     pub fn new(on_progress: &'a OnProgress<'a>) -> Self {
-        Self { on_progress, over: AtomicUsize::new(0), of: AtomicUsize::new(0) }
+        Self::with_seeds_above(0, on_progress)
+    }
+
+    /// The same for experiments with other seeds than they name, all by as much.
+    pub fn with_seeds_above(above: u64, on_progress: &'a OnProgress<'a>) -> Self {
+        Self { on_progress, over: AtomicUsize::new(0), of: AtomicUsize::new(0), above }
     }
 
     /// Runs experiments and collects their rows. The longest should come first.
@@ -48,7 +55,7 @@ impl<'a> Cores<'a> {
             for _ in 0..workers {
                 scope.spawn(|| {
                     while let Some(call) = next() {
-                        call();
+                        with_seeds_above(self.above, call);
                         let over = self.over.fetch_add(1, Ordering::Relaxed) + 1;
                         (self.on_progress)(over, self.of.load(Ordering::Relaxed));
                     }

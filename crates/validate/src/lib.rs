@@ -29,12 +29,15 @@ mod rdma;
 mod repeats;
 mod row;
 mod source;
+mod spread;
 mod table;
 mod tcp_nv;
 
 pub use jobs::OnProgress;
 pub use repeats::Repeats;
 pub use row::{Basis, Row, Tolerance, Verdict};
+pub use spread::Spread;
+pub use spread::text as spread;
 pub use table::{json, table, totals};
 
 use jobs::Cores;
@@ -115,7 +118,7 @@ fn suite(name: &str) -> Suite {
             measure: hiercc::measure,
             parts: hiercc::parts,
             part_of: hiercc::part_of,
-            sensitivity: None,
+            sensitivity: Some(hiercc::sensitivity),
         },
         "htsim" => Suite {
             rows: include_str!("../../../validation/htsim/rows.toml"),
@@ -232,11 +235,54 @@ pub fn reproduce(
     let suite = self::suite(suite);
     rows.retain(|row| part.is_none_or(|part| (suite.part_of)(row) == part));
     let (measured, pictures) = (suite.measure)(&Cores::new(on_progress), part, quick, draw);
-    for row in &mut rows {
+    judge(&mut rows, &measured);
+    (rows, pictures)
+}
+
+fn judge(rows: &mut [Row], measured: &Measured) {
+    for row in &mut *rows {
         row.judge(measured.get(&row.id));
     }
-    repeats::check(&mut rows);
-    (rows, pictures)
+    repeats::check(rows);
+}
+
+/// Runs the rows of a suite or of a part of it with so many sets of seeds, the first as [`run`] has them.
+///
+/// # Panics
+/// As [`run`].
+pub fn with_seeds(
+    name: &str,
+    quick: bool,
+    sets: u64,
+    on_progress: &OnProgress<'_>,
+) -> Vec<Vec<Row>> {
+    let (suite, part) = split(name);
+    let one = |set: u64| {
+        let mut rows = rows(suite);
+        let suite = self::suite(suite);
+        rows.retain(|row| part.is_none_or(|part| (suite.part_of)(row) == part));
+        let cores = Cores::with_seeds_above(set * SET, on_progress);
+        judge(&mut rows, &(suite.measure)(&cores, part, quick, false).0);
+        rows
+    };
+    (0..sets).map(one).collect()
+}
+
+/// Between a seed of one set and that of the next: more than any experiment has.
+const SET: u64 = 1000;
+
+/// What other seeds did to a suite's verdicts when that was last recorded.
+///
+/// # Panics
+/// If the suite's file is not as it should be: it is part of the program.
+pub fn recorded_spread(suite: &str) -> Option<Spread> {
+    let text = match suite {
+        "tcp-nv" => include_str!("../../../validation/tcp-nv/seeds.toml"),
+        "hostcc" => include_str!("../../../validation/hostcc/seeds.toml"),
+        "hiercc" => include_str!("../../../validation/hiercc/seeds.toml"),
+        _ => return None,
+    };
+    Some(toml::from_str(text).unwrap_or_else(|e| panic!("validation/{suite}/seeds.toml: {e}")))
 }
 
 /// The rows of a suite as they stand in its file, none of them run.

@@ -1,6 +1,7 @@
 //! Rows for people and for programs.
 
 use crate::row::{Basis, Row, Verdict};
+use crate::spread::Spread;
 
 /// An aligned table, the note of every row that missed or says nothing, and the totals.
 pub fn table(suite: &str, rows: &[Row]) -> String {
@@ -41,12 +42,24 @@ pub fn table(suite: &str, rows: &[Row]) -> String {
             Verdict::In | Verdict::NotRun => {}
         }
     }
-    text + "\n" + &totals(rows, crate::readings(suite))
+    let spread = crate::recorded_spread(suite);
+    text + "\n" + &totals(rows, crate::readings(suite), spread.as_ref())
+}
+
+/// Whether a row stands under the first of these readings, and counts.
+pub(crate) fn is_counted(row: &Row, readings: &[&str]) -> bool {
+    row.counts() && !readings.iter().skip(1).any(|end| is_under(row, end, readings))
+}
+
+/// Whether its tolerance has two sides.
+pub(crate) fn is_two_sided(row: &Row) -> bool {
+    !row.tolerance.is_one_sided()
 }
 
 /// How many rows are in, and how much that says, as a table in Markdown: rows that count by the sides of their tolerance, then those
 /// that do not. `readings` are the ends of ids of rows that stand once under each reading of a text; only those of the first count.
-pub fn totals(rows: &[Row], readings: &[&str]) -> String {
+/// `spread`, what other seeds did to quick runs when that was recorded, stands behind.
+pub fn totals(rows: &[Row], readings: &[&str], spread: Option<&Spread>) -> String {
     let other = |row: &Row| readings.iter().skip(1).any(|end| is_under(row, end, readings));
     let (others, rows): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| other(row));
     let of = |keep: &dyn Fn(&Row) -> bool| -> Vec<&Row> {
@@ -77,9 +90,16 @@ pub fn totals(rows: &[Row], readings: &[&str]) -> String {
             [Verdict::In, Verdict::Out, Verdict::Empty, Verdict::NotRun].map(|v| count(rows, v));
         text += &format!("| {name:<19} | {within:>4} | {out:>4} | {empty:>5} | {not_run:>7} |\n");
     }
-    text += &format!("\nreproduced: {} that count", share(&counted));
+    let spread = spread.filter(|spread| spread.sets() > 1);
+    let said = spread.map_or([const { String::new() }; 2], |spread| {
+        spread.said().map(|said| format!(" (quick, {said})"))
+    });
+    text += &format!("\nreproduced: {} that count{}", share(&counted), said[0]);
     if !two_sided.is_empty() {
-        text += &format!("; {} with two sides", share(&two_sided));
+        text += &format!("; {} with two sides{}", share(&two_sided), said[1]);
+    }
+    if let Some(spread) = spread {
+        text += &format!("; {} rows change their verdict with the seeds", spread.varies.len());
     }
     text.push('\n');
     text
@@ -107,7 +127,7 @@ pub fn json(rows: &[Row]) -> String {
 }
 
 /// Four digits, without needless zeros.
-fn number(x: f64) -> String {
+pub(crate) fn number(x: f64) -> String {
     let digits = if x == 0.0 || !x.is_finite() { 0 } else { 3 - x.abs().log10().floor() as i32 };
     let text = format!("{x:.*}", digits.clamp(0, 6) as usize);
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
@@ -170,7 +190,17 @@ mod tests {
 
 reproduced: 3 of 5 rows that count; 2 of 4 rows with two sides
 ";
-        assert_eq!(totals(&rows, &["-count", "-literal"]), expected);
+        let readings = ["-count", "-literal"];
+        assert_eq!(totals(&rows, &readings, None), expected);
+        let spread = Spread {
+            count: vec![[3, 5], [2, 5]],
+            two_sided: vec![[2, 4], [2, 4]],
+            varies: [("a-count".to_string(), 1)].into(),
+        };
+        let with = totals(&rows, &readings, Some(&spread));
+        let last = "reproduced: 3 of 5 rows that count (quick, 2 to 3 of 5 over 2 sets of seeds); 2 of 4 rows with two sides \
+                    (quick, 2 of 4 over 2 sets of seeds); 1 rows change their verdict with the seeds\n";
+        assert_eq!(with.lines().last().map(|line| format!("{line}\n")).as_deref(), Some(last));
     }
 
     #[test]

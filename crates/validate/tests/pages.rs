@@ -1,6 +1,6 @@
 //! A page about a paper begins with the totals of its suite's recorded verdicts: neither can go stale alone.
 
-use forebay_validate::{Row, SUITES, Verdict, readings, rows, totals};
+use forebay_validate::{Row, SUITES, Spread, Verdict, readings, recorded_spread, rows, totals};
 use serde::Deserialize;
 use std::path::Path;
 
@@ -71,7 +71,13 @@ fn pages_begin_with_the_totals_of_recorded_verdicts() {
             continue;
         };
         seen += 1;
-        let expected = with(&page, suite, &totals(&rows, readings(suite)));
+        let spread = recorded_spread(suite);
+        if let Some(spread) = spread.as_ref().filter(|spread| spread.sets() > 0) {
+            let own = Spread::of(std::slice::from_ref(&rows), readings(suite));
+            assert_eq!(own.count[0], spread.count[0], "{suite}: verdicts.py --seeds {suite}");
+            assert_eq!(own.two_sided[0], spread.two_sided[0], "{suite}: the same");
+        }
+        let expected = with(&page, suite, &totals(&rows, readings(suite), spread.as_ref()));
         if std::env::var_os("FOREBAY_BLESS").is_some() {
             std::fs::write(&path, &expected).expect("the page can be written");
         } else {

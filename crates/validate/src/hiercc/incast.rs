@@ -144,10 +144,15 @@ pub(super) const FLOWS: [u32; 5] = [16, 32, 64, 128, 256];
 
 /// Figure 2: the longest queue of so many flows of 75 KB, bytes.
 pub(super) fn figure_2(scheme: Scheme, flows: u32, delay: &'static str) -> f64 {
+    let setup = Setup { delay, ..Setup::new(scheme, Wiring::Twenty, String::new()) };
+    longest_of(setup, flows)
+}
+
+/// The same for a setup without traffic of its own.
+pub(super) fn longest_of(setup: Setup, flows: u32) -> f64 {
     let from: Vec<String> = (0..flows).map(dealt).collect();
-    let traffic = bursts(&from, "75KB", &["0us"]);
-    let setup =
-        Setup { delay, buffers: Buffers::Unbounded, ..Setup::new(scheme, Wiring::Twenty, traffic) };
+    let rest = bursts(&from, "75KB", &["0us"]);
+    let setup = Setup { buffers: Buffers::Unbounded, rest, ..setup };
     run("hiercc", &setup.text(), 0.0, 20e-3).longest_queue(DOWN)
 }
 
@@ -198,10 +203,15 @@ pub(super) const END: f64 = 5e-3;
 
 /// Figure 4: a long flow, and 15 of 75 KB at 1 and 3 ms, all of one rack.
 pub(super) fn figure_4(scheme: Scheme) -> Lab {
+    figure_4_of(Setup::new(scheme, Wiring::Four, String::new()))
+}
+
+/// The same for a setup without traffic of its own.
+pub(super) fn figure_4_of(setup: Setup) -> Lab {
     let host = |i| format!("pod[1].edge[0].host[{i}]");
     let short: Vec<String> = (1..16).map(host).collect();
-    let traffic = long([host(0)]) + &bursts(&short, "75KB", &["1ms", "3ms"]);
-    Lab::new(&Setup::new(scheme, Wiring::Four, traffic).text(), 0.0, END)
+    let rest = long([host(0)]) + &bursts(&short, "75KB", &["1ms", "3ms"]);
+    Lab::new(&Setup { rest, ..setup }.text(), 0.0, END)
 }
 
 /// Least rate in a bin of 50 us within 500 us of the end of a burst, bit/s.
@@ -216,7 +226,7 @@ fn least(lab: &Lab) -> Option<f64> {
 }
 
 /// The slower of both times from the last byte of a burst until the port is full, s; infinite: not by the end.
-fn regain(lab: &Lab) -> Option<f64> {
+pub(super) fn regain(lab: &Lab) -> Option<f64> {
     let mut slowest: f64 = 0.0;
     for (burst, until) in BURSTS.into_iter().zip([BURSTS[1], END]) {
         let last = lab.last_byte(burst)?;

@@ -6,12 +6,14 @@ mod incast;
 mod lab;
 mod law;
 mod pictures;
+mod sensitivity;
 mod setup;
 mod traffic;
 
 use crate::jobs::{Cores, Job};
 use crate::measured::Measured;
 use crate::row::Row;
+pub(crate) use sensitivity::sensitivity;
 use setup::{BUNDLES, PACED, Scheme};
 
 /// Parts, by the figure of their rows.

@@ -1,6 +1,6 @@
 //! Figures 1, 2, 4 and 5, with what the paper says of them.
 
-use super::incast::{END, FLOWS, figure_1, figure_2, figure_4};
+use super::incast::{END, FLOWS, figure_1_at, figure_2, figure_4};
 use super::lab::{Lab, Sample};
 use super::setup::{BUNDLES, NAMED, Scheme};
 use super::traffic::{Figure, most};
@@ -49,21 +49,21 @@ fn panel<'a>(label: &'a str, lines: Vec<Line<'a>>, rules: Vec<Rule<'a>>) -> Pane
 }
 
 fn draw_1() -> String {
-    let hpcc = figure_1(Scheme::Hpcc, "1us");
-    let half = figure_1(Scheme::Hpcc, "500ns");
-    let ours = figure_1(Scheme::HierCc("recommended-count"), "1us");
+    let run = |scheme, delay| figure_1_at(scheme, delay, 400, (300e-6, 800e-6));
+    let hpcc = run(Scheme::HpccOwn, "1us");
+    let half = run(Scheme::HpccOwn, "500ns");
+    let ours = run(Scheme::HierCc(NAMED), "1us");
     let labs = [("HPCC, 1 us", &hpcc), ("HPCC, 0.5 us", &half), ("HierCC", &ours)];
     let said = [("fig1a-hpcc-peak", "340 in paper"), ("fig1a-hpcc-peak-half", "250 in paper")];
     let rules = said.map(|(id, name)| Rule { name, at: published(id) });
-    let rates = labs.iter().map(|(name, lab)| rate(name, lab, 10e-6, 0.6e-3)).collect();
+    let rates = labs.iter().map(|(name, lab)| rate(name, lab, 10e-6, 0.8e-3)).collect();
     let queues = labs.iter().map(|(name, lab)| bytes(name, lab, |s| s.queue)).collect();
     let panels = [
         panel("Rate of the down port, Gb/s", rates, Vec::new()),
         panel("Its queue, KB", queues, rules.into()),
     ];
-    let title =
-        "Figure 1: 16 flows of 20 KB meet two long ones at 100 us; HierCC: recommended-count";
-    plot(title, "ms", (0.0, 0.6), &panels)
+    let title = "Figure 1: 16 flows of 20 KB meet two long ones at 400 us; HPCC with T as printed; HierCC: recommended-count";
+    plot(title, "ms", (0.3, 0.8), &panels)
 }
 
 fn draw_2() -> String {

@@ -60,15 +60,21 @@ pub(super) fn advance(bundle: &str) -> f64 {
 /// What `v_high` of all bundles is, bytes.
 pub(super) const V_HIGH: f64 = 70e3;
 
-/// The bundle of this name.
-fn bundle(name: &str) -> Bundle {
+/// The bundle of this name, with one of its keys changed.
+fn bundle(name: &str, changed: Option<(&str, &str)>) -> Bundle {
     #[derive(Deserialize)]
     struct File {
-        bundle: BTreeMap<String, Bundle>,
+        bundle: BTreeMap<String, toml::Table>,
     }
     let text = include_str!("../../../../validation/hiercc/rows.toml");
     let mut file: File = toml::from_str(text).expect("a test reads it");
-    file.bundle.remove(name).expect("the file has every bundle")
+    let mut bundle = file.bundle.remove(name).expect("the file has every bundle");
+    if let Some((key, value)) = changed {
+        let value = value.parse().map_or_else(|_| value.into(), toml::Value::Float);
+        let before = bundle.insert(key.into(), value);
+        assert!(before.is_some(), "bundles have no {key}");
+    }
+    bundle.try_into().expect("a test reads it")
 }
 
 /// What gives flows their rates.
@@ -130,13 +136,23 @@ pub(super) struct Setup {
     pub buffers: Buffers,
     /// C0 in place of that of the bundle.
     pub c0: Option<&'static str>,
+    /// A key of the bundle, and its value here.
+    pub changed: Option<(&'static str, &'static str)>,
     /// `[[traffic]]`, and `[output]` if any.
     pub rest: String,
 }
 
 impl Setup {
     pub fn new(scheme: Scheme, wiring: Wiring, rest: String) -> Self {
-        Self { scheme, wiring, delay: "1us", buffers: Buffers::Shared, c0: None, rest }
+        Self {
+            scheme,
+            wiring,
+            delay: "1us",
+            buffers: Buffers::Shared,
+            c0: None,
+            changed: None,
+            rest,
+        }
     }
 
     /// Its text, but for version, seed and end.
@@ -180,7 +196,7 @@ impl Setup {
     fn switch(&self) -> String {
         match self.scheme {
             Scheme::HierCc(name) => {
-                let b = bundle(name);
+                let b = bundle(name, self.changed);
                 let credit_for = b.credit_for.map(|what| format!("credit_for = \"{what}\", "));
                 let credit_pace = b.credit_pace.map(|pace| format!("credit_pace = {pace}, "));
                 format!(
@@ -236,7 +252,7 @@ impl Setup {
     fn law(&self) -> String {
         match self.scheme {
             Scheme::HierCc(name) => {
-                let every = bundle(name).mark_every;
+                let every = bundle(name, self.changed).mark_every;
                 format!("law = \"explicit\"\nparams = {{ request_interval = \"{every}\" }}\n")
             }
             Scheme::Hpcc => {

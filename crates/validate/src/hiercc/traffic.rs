@@ -2,7 +2,7 @@
 
 use super::lab::{is_host, longest};
 use super::setup::{BUNDLES, C0, LINE, PACKET, Scheme, Setup, Wiring, host};
-use crate::bench::{mean, run_seed};
+use crate::bench::{self, mean, run_seed};
 use crate::jobs::Cores;
 use crate::measured::Measured;
 use crate::order::{Samples, beyond};
@@ -140,7 +140,17 @@ pub(super) fn flows(load: f64, seed: u64, arrivals: f64) -> String {
 }
 
 fn one(scheme: Scheme, load: f64, seed: u64, arrivals: f64) -> One {
-    let setup = Setup::new(scheme, Wiring::Twenty, flows(load, seed, arrivals));
+    seen(Setup::new(scheme, Wiring::Twenty, String::new()), load, seed, arrivals)
+}
+
+/// Mean and 99th percentile of FCT of a setup without traffic of its own, s.
+pub(super) fn times(setup: Setup, load: f64, arrivals: f64) -> [f64; 2] {
+    let fcts = seen(setup, load, 1, arrivals).fcts;
+    [mean(&fcts), Samples::new(fcts).percentile(9_900).value]
+}
+
+fn seen(setup: Setup, load: f64, seed: u64, arrivals: f64) -> One {
+    let setup = Setup { rest: flows(load, bench::seed(seed), arrivals), ..setup };
     let seen = run_seed("hiercc", &setup.text(), seed, 0.0, arrivals + DRAIN);
     let mut fcts = Vec::new();
     let mut unfinished = 0;

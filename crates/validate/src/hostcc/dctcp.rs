@@ -93,6 +93,12 @@ pub(super) fn figure_9(lab: &Lab, all: &mut Measured) {
             let value = ratio(run(ddio, level).goodput, run(ddio, level - 1).goodput);
             all.insert(format!("fig9-{m}-{level}-order"), value);
         }
+        let steps = |of: fn(&Outcome) -> f64| {
+            (1..=4).map(move |level| ratio(of(run(ddio, level)), of(run(ddio, level - 1))))
+        };
+        let (falls, rises) = (steps(|one| one.mapp), steps(|one| one.netapp));
+        all.insert(format!("fig9-{m}-mapp-falls"), falls.fold(f64::NAN, f64::max));
+        all.insert(format!("fig9-{m}-netapp-rises"), rises.fold(f64::NAN, f64::min));
     }
     for level in 0..=3 {
         let value = ratio(run(true, level).goodput, run(false, level).goodput);
@@ -123,6 +129,8 @@ pub(super) fn text(lab: &Lab, all: &mut Measured) {
     let free = lab.base(false, 0);
     all.insert("text-memory-per-goodput", ratio(free.netapp * 8.0, free.goodput));
     all.insert("text-pcie-overhead", ratio(free.pcie, free.goodput));
+    let three = Setup { flows: 3, ..lab.setup(false, 0) };
+    all.insert("text-three-flows", ratio(lab.see(&three).goodput, free.goodput));
     let idle = Setup { flows: 0, rpc: Some(128), ..lab.setup(false, 0) };
     let latencies = &lab.see(&idle).latencies;
     let (median, beyond) = (latencies.percentile(5000).value, latencies.beyond(5000));

@@ -49,6 +49,7 @@ const PARTS: &[Part] = &[
     ("intro", introduction),
     ("text", text),
     ("set2", second::measure),
+    ("threshold", tails::threshold),
 ];
 
 /// Names of the parts.
@@ -58,6 +59,9 @@ pub(crate) fn parts() -> Vec<&'static str> {
 
 /// The part that a row belongs to: how its id begins.
 pub(crate) fn part_of(row: &Row) -> &str {
+    if row.id.ends_with("-threshold") {
+        return "threshold";
+    }
     let head = row.id.split('-').next().unwrap_or_default();
     if head.starts_with("fig") { head.trim_end_matches(['a', 'b']) } else { head }
 }

@@ -6,7 +6,7 @@ use crate::jobs::Cores;
 use crate::row::{Basis, Row};
 use std::sync::Mutex;
 
-/// Two tables for people.
+/// What a reader takes home, over seeds and with each setting a fifth less and more; two tables of settings.
 pub(crate) fn sensitivity(cores: &Cores<'_>, rows: &[Row], quick: bool) -> String {
     let published = |law: Law, label: &str, what: &str| {
         let id = format!("table-{}-{label}-{what}", law.id());
@@ -23,8 +23,9 @@ pub(crate) fn sensitivity(cores: &Cores<'_>, rows: &[Row], quick: bool) -> Strin
         })
         .collect();
     scored.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut text = format!(
-        "Sets of settings by their distance from the {calibrated} BIC numbers (sum of squared log ratios, fairness left out)\n\n\
+    let mut text = headlines(cores, quick);
+    text += &format!(
+        "\nSets of settings by their distance from the {calibrated} BIC numbers (sum of squared log ratios, fairness left out)\n\n\
          distance     RTT  buffer    RTO  {}\n",
         heads()
     );
@@ -53,6 +54,10 @@ pub(crate) fn sensitivity(cores: &Cores<'_>, rows: &[Row], quick: bool) -> Strin
         ("share halved", Settings { share: c.share / 2, ..c }),
         ("share doubled", Settings { share: c.share * 2, ..c }),
         ("pad halved", Settings { pad: c.pad / 2, ..c }),
+        ("pad 2", Settings { pad: 2, ..c }),
+        ("pad 2, RTT 200 us", Settings { pad: 2, rtt_us: 200, ..c }),
+        ("pad 3, 600 KB", Settings { pad: 3, buffer_kb: 600, ..c }),
+        ("buffer 600 KB", Settings { buffer_kb: 600, ..c }),
     ];
     let settings: Vec<Settings> = varied.iter().map(|v| v.1).collect();
     let columns = all_columns(cores, &settings, Law::Nv, quick);
@@ -64,6 +69,63 @@ pub(crate) fn sensitivity(cores: &Cores<'_>, rows: &[Row], quick: bool) -> Strin
         text += &format!("{name:18}{}\n", numbers(pair));
     }
     text
+}
+
+/// Flows of the headline claims.
+const FLOWS: [u32; 3] = [8, 32, 128];
+
+/// Seeds of them.
+const SEEDS: u64 = 5;
+
+/// NV beside BIC where something is not as in the rows.
+fn headlines(cores: &Cores<'_>, quick: bool) -> String {
+    let c = CHOSEN;
+    let mut lines: Vec<(String, Settings)> =
+        (1..=SEEDS).map(|seed| (format!("seed {seed}"), Settings { seed, ..c })).collect();
+    let fifths = [
+        ("RTT", Settings { rtt_us: 80, ..c }, Settings { rtt_us: 120, ..c }),
+        ("buffer", Settings { buffer_kb: 320, ..c }, Settings { buffer_kb: 480, ..c }),
+        ("RTO floor", Settings { rto_ms: 16, ..c }, Settings { rto_ms: 24, ..c }),
+        ("samples", Settings { samples: 16, ..c }, Settings { samples: 24, ..c }),
+        ("share", Settings { share: 30, ..c }, Settings { share: 46, ..c }),
+        ("pad, a packet", Settings { pad: 5, ..c }, Settings { pad: 7, ..c }),
+    ];
+    for (name, less, more) in fifths {
+        lines.extend([(format!("{name} less"), less), (format!("{name} more"), more)]);
+    }
+    let found: Mutex<Vec<(usize, usize, [Column; 2])>> = Mutex::new(Vec::new());
+    let mut calls = Vec::new();
+    for (i, (_, settings)) in lines.iter().enumerate() {
+        for (j, flows) in FLOWS.into_iter().enumerate() {
+            let found = &found;
+            calls.push(move || {
+                let pair = Law::BOTH.map(|law| column(law, flows, settings, quick));
+                found.lock().expect("no call panics while it holds it").push((i, j, pair));
+            });
+        }
+    }
+    cores.call(calls);
+    let mut found = found.into_inner().expect("every worker has ended");
+    found.sort_by_key(|one| (one.0, one.1));
+    let mut text = String::from(
+        "Headline claims over seeds, and with each open setting a fifth less and more: mean queue in packets, 99th percentile of\n\
+         latency in us, packets dropped per second; BIC, then NV.\n\n",
+    );
+    text += &format!("{:16}", "");
+    for flows in FLOWS {
+        text += &format!("{:>24}{:>20}{:>20}", format!("{flows} flows, queue"), "P99", "drops");
+    }
+    for (i, (name, _)) in lines.iter().enumerate() {
+        text += &format!("\n{name:16}");
+        for (_, _, [bic, nv]) in found.iter().filter(|one| one.0 == i) {
+            for (a, b, width) in
+                [(bic.queue, nv.queue, 14), (bic.p99, nv.p99, 10), (bic.drops, nv.drops, 10)]
+            {
+                text += &format!("{a:>width$.0}{b:>10.0}");
+            }
+        }
+    }
+    text + "\n"
 }
 
 /// The columns "few" and "128" of a law for each set of settings.

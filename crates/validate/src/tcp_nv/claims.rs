@@ -2,7 +2,7 @@
 
 use super::settings::{Law, Settings, Stack};
 use super::star::{PORT, bulk, rpcs, star};
-use crate::bench::{Seen, run};
+use crate::bench::{Seen, Times, run, run_looking};
 use crate::jobs::Job;
 use crate::measured::Measured;
 use forebay_record::{Quantity, Series};
@@ -24,6 +24,8 @@ pub(super) fn jobs(settings: &Settings, quick: bool) -> Vec<Job> {
     jobs.push(Box::new(move |all| offload(&s, quick, all)));
     jobs.push(Box::new(move |all| bursts(&s, quick, all)));
     jobs.push(Box::new(move |all| short(&s, quick, all)));
+    jobs.push(Box::new(move |all| short_alone(&s, quick, all)));
+    jobs.push(Box::new(move |all| unfair(&s, quick, all)));
     jobs
 }
 
@@ -167,6 +169,52 @@ fn short(settings: &Settings, quick: bool, all: &mut Measured) {
         run("tcp-nv-short", &text, 0.2, end).dropped_and_sent(PORT).0
     });
     all.insert("short-rpc", nv / bic);
+}
+
+/// The same, each a flow by itself: a host's next one starts as its last is delivered.
+fn short_alone(settings: &Settings, quick: bool, all: &mut Measured) {
+    let rounds = if quick { 100 } else { 500 };
+    let mut flows = String::from("[[traffic]]\nkind = \"list\"\nflows = [\n");
+    for round in 0..rounds {
+        for host in 1..=64 {
+            let start = match round {
+                0 => String::new(),
+                _ => format!(", after = \"{host}-{round}\""),
+            };
+            flows += &format!(
+                "{{ from = \"host[{host}]\", to = \"host[0]\", size = \"14480B\"{start}, fires = \"{host}-{}\" }},\n",
+                round + 1
+            );
+        }
+    }
+    let [bic, nv] = Law::BOTH.map(|law| {
+        let text = format!(
+            "{}{}{flows}]\n",
+            star(65, 100, &format!("{}KB", settings.buffer_kb)),
+            Stack::new(law, settings).text(),
+        );
+        let times = Times::by_flows(0.0, 10.0);
+        let seen = run_looking("tcp-nv-short", &text, 1, times, [], |_| {});
+        seen.dropped_and_sent(PORT).0
+    });
+    let remark = format!("{bic} and {nv} packets dropped in {} flows", rounds * 64);
+    all.insert_saying("short-rpc-new", nv / bic, remark);
+}
+
+/// A flow beside one whose round trip is ten times as long.
+fn unfair(settings: &Settings, quick: bool, all: &mut Measured) {
+    let end = if quick { 0.8 } else { 5.0 };
+    for law in Law::BOTH {
+        let text = format!(
+            "{}[[fabric.override]]\nwhere = \"host[2]-tor\"\ndelay = \"474375ns\"\n{}{}[output]\nflows = {{ every = \"1ms\" }}\n",
+            star(3, 100, &format!("{}KB", settings.buffer_kb)),
+            Stack::new(law, settings).text(),
+            bulk(1..=2, ""),
+        );
+        let seen = run("tcp-nv-unfair", &text, 0.3, end);
+        let ratio = rate(&seen, "host[1]") / rate(&seen, "host[2]");
+        all.insert(format!("unfair-rtt-{}", law.id()), ratio);
+    }
 }
 
 /// Eight bulk flows at another round trip, with a buffer of one bandwidth-delay product or more.

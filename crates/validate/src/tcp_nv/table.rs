@@ -2,7 +2,7 @@
 
 use super::settings::{Law, Settings, Stack};
 use super::star::{PORT, rpcs, star};
-use crate::bench::{Seen, mean, run};
+use crate::bench::{Seen, mean, run_seed};
 use crate::order::beyond;
 use forebay_record::{jain, nearest_rank};
 
@@ -70,7 +70,7 @@ fn seen(law: Law, flows: u32, settings: &Settings, warm: f64, end: f64) -> Seen 
         rpcs(flows + 1..=flows + 1, "1448B", probes),
         (warm * 1e3).round()
     );
-    run("tcp-nv-table", &text, warm, end)
+    run_seed("tcp-nv-table", &text, settings.seed, warm, end)
 }
 
 fn read(seen: &Seen) -> Column {
