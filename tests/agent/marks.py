@@ -88,6 +88,7 @@ class Wire:
         self.nic = "near0"
         self.ports = {}
         self.cable()
+        assert [self.ecn_of(family, ECT_0, 1) for family in self.ports] == [[ECT_0]] * 2
 
     def cable(self):
         """The cable, and what listens at its near end."""
@@ -115,7 +116,6 @@ class Wire:
             receiver.setsockopt(level, option, 1)
             receiver.bind((address, 7000))
             self.ports[family] = receiver
-        assert [self.ecn_of(family, ECT_0, 1) for family in self.ports] == [[ECT_0]] * 2
 
     def sender(self, family, ecn):
         sender = self.far.socket(family, socket.SOCK_DGRAM)
