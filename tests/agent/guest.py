@@ -157,6 +157,8 @@ def marks(of, can):
         how["FOREBAY_FAULTS"] = tries
     if of.get("deadline"):
         how["FOREBAY_DEADLINE"] = of["deadline"]
+    if of.get("brief") and not of["faults_tries"]:
+        how["FOREBAY_MARK_FAULTS"] = "0"
     at = Path(__file__).with_name("marks.py")
     for line in run(sys.executable, "-SB", at, of["agent"], env=how).splitlines():
         say(line)

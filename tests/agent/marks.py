@@ -5,7 +5,8 @@ Each way to mark: which packets are CE when they arrive, of UDP and TCP, IPv4 an
 from the signal to the last mark. Needs root, `ip`, and a kernel with BPF; skips by name where it lacks one (FOREBAY_REQUIRE=bpf: fails).
 FOREBAY_FAULTS=20 tries each fault 20 times in place of 2. Usage: marks.py [AGENT]
 
-For other kernels (kernels.py): FOREBAY_WAYS=clsact,cgroup takes these ways to mark alone, FOREBAY_NV=0 leaves TCP-NV out, and FOREBAY_DEADLINE=1s
+For other kernels (kernels.py): FOREBAY_WAYS=clsact,cgroup takes these ways to mark alone, FOREBAY_NV=0 leaves TCP-NV out,
+FOREBAY_MARK_FAULTS=0 the faults, and FOREBAY_DEADLINE=1s
 is for machines so slow that a loop misses 50 ms.
 """
 import ctypes
@@ -427,6 +428,8 @@ def main():
             back(wire, folder)
             if os.environ.get("FOREBAY_NV") != "0":
                 tcp_nv(wire, folder)
+            if os.environ.get("FOREBAY_MARK_FAULTS") == "0":
+                return
             loop, guard = [("loop", kill)], [("guard", kill)]
             fault(wire, folder, link, "SIGKILL of the loop", loop, tries)
             fault(wire, folder, link, "SIGSTOP of the loop", [("loop", stop)], tries)
