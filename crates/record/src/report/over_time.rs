@@ -174,6 +174,7 @@ fn figure(about: &About, run: &RunRecord, frame: &Frame, id: String) -> Option<F
         let line: Vec<_> = present.iter().map(|c| Some((c.at_us, c.mean))).collect();
         chart.plot.line(&line, &format!("line thin {class}"));
     }
+    chart.over_time(end_us);
     hover(&mut chart, named, &drawn, (!others.is_empty()).then_some(&rest), unit);
 
     let mut plot = String::from("<div class=\"legend\">");

@@ -21,6 +21,7 @@ struct Hover {
     at: Vec<f64>,
     titles: Vec<String>,
     rows: Vec<HoverRow>,
+    end_us: Option<f64>, // of an axis of virtual time
 }
 
 struct HoverRow {
@@ -47,6 +48,11 @@ impl Chart {
         (self.hover.at, self.hover.titles) = positions.into_iter().unzip();
     }
 
+    /// Says that x is virtual time from zero to `end_us`, so that a pointer in one such figure shows in all of them.
+    pub fn over_time(&mut self, end_us: f64) {
+        self.hover.end_us = Some(end_us);
+    }
+
     /// Adds one line of the read-out: for each position, the pixel of its mark and its text.
     ///
     /// # Panics
@@ -62,7 +68,7 @@ impl Chart {
         let mut html =
             format!("<div class=\"plot\">{}", canvas.inline(edge, self.height, description));
         if !self.hover.rows.is_empty() {
-            let json = self.hover.json(edge, frame.top, frame.bottom);
+            let json = self.hover.json(edge, &frame);
             let _ = write!(html, "<script type=\"application/json\">{json}</script>");
         }
         html.push_str("</div>");
@@ -72,7 +78,7 @@ impl Chart {
 
 impl Hover {
     /// Compact JSON without `<`, so that it cannot end its script element.
-    fn json(&self, width: f64, top: f64, bottom: f64) -> String {
+    fn json(&self, width: f64, frame: &Frame) -> String {
         let pixels = |values: &mut dyn Iterator<Item = Option<f64>>| {
             let texts: Vec<String> = values.map(|v| v.map_or("null".into(), px)).collect();
             texts.join(",")
@@ -95,11 +101,14 @@ impl Hover {
                 )
             })
             .collect();
+        let time = self.end_us.map_or_else(String::new, |end| {
+            format!("\"time\":[{},{},{end}],", px(frame.left), px(frame.right))
+        });
         format!(
-            "{{\"w\":{},\"top\":{},\"bottom\":{},\"x\":[{}],\"t\":[{}],\"s\":[{}]}}",
+            "{{{time}\"w\":{},\"top\":{},\"bottom\":{},\"x\":[{}],\"t\":[{}],\"s\":[{}]}}",
             px(width),
-            px(top),
-            px(bottom),
+            px(frame.top),
+            px(frame.bottom),
             pixels(&mut self.at.iter().map(|v| Some(*v))),
             strings(&mut self.titles.iter().map(String::as_str)),
             rows.join(",")

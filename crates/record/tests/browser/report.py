@@ -239,6 +239,34 @@ def zooms(browser):
     return problems
 
 
+# Where each figure over time that is to be seen has its cursor, as a share of the run; null: it has none.
+CURSORS = """[...document.querySelectorAll('.plot > script')].filter(s => s.parentNode.offsetWidth).map(s => {
+  const d = JSON.parse(s.textContent), cross = s.parentNode.querySelector('.cross').getAttribute('d');
+  const ends = d.time || (d.dt ? [d.l, d.r] : null);
+  return ends && { at: cross ? (parseFloat(cross.slice(1)) - ends[0]) / (ends[1] - ends[0]) : null };
+}).filter(c => c)"""
+
+
+def cursors(browser):
+    """A pointer in one figure over time is a cursor in all of them, and leaves them with it."""
+    at = browser.value(
+        "(() => { const s = [...document.querySelectorAll('.plot > script')].find(s => s.parentNode.offsetWidth"
+        " && JSON.parse(s.textContent).time).parentNode.querySelector('svg'); s.scrollIntoView({block: 'center'});"
+        "const b = s.getBoundingClientRect(); return [b.x + b.width * 0.4, b.y + b.height * 0.5]; })()"
+    )
+    browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=at[0], y=at[1])
+    shares = [cursor["at"] for cursor in browser.value(CURSORS)]
+    problems = []
+    if len(shares) < 3:
+        problems.append(f"only {len(shares)} figures over time")
+    if None in shares or max(shares) - min(shares) > 0.01:
+        problems.append(f"cursors at {shares} of the run")
+    browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=1, y=1)
+    if any(cursor["at"] is not None for cursor in browser.value(CURSORS)):
+        problems.append("the cursor stays where the pointer has left")
+    return problems
+
+
 # Which of the seeds has its figures on the page.
 SEEDS = "document.querySelector('[name=seed]').parentNode"
 PICKED = f"[...{SEEDS}.querySelectorAll('.picked')].map(p => p.offsetHeight > 0)"
@@ -319,6 +347,8 @@ def check(browser, url):
         )
         expect(bool(tip), f"figure {plot} shows nothing under the pointer")
 
+    for problem in cursors(browser):
+        problems.append(f"one cursor: {problem}")
     for problem in picks(browser):
         problems.append(f"seeds: {problem}")
     for problem in zooms(browser):

@@ -240,6 +240,7 @@ impl Traces<'_> {
         let grid: Vec<f64> = (0..60).map(|i| (f64::from(i) + 0.5) / 60.0 * end_us).collect();
         let positions: Vec<_> =
             grid.iter().map(|at| (chart.plot.x.px(*at), format!("at {}", micro(*at)))).collect();
+        chart.over_time(end_us);
         chart.hover_at(positions);
         for (i, samples) in drawn.iter().enumerate() {
             let read = |at: &f64| {

@@ -130,6 +130,18 @@
       tip.hidden = true;
       cross.setAttribute("d", "");
     }
+    // Figures over time share one cursor (report.js).
+    function tell(us) { document.dispatchEvent(new CustomEvent("cursor", { detail: { of: svg, us: us } })); }
+    function leave() {
+      hide();
+      tell(null);
+    }
+    document.addEventListener("cursor", function (event) {
+      if (event.detail.of === svg) return;
+      hide();
+      var us = event.detail.us, there = us === null ? -1 : us / d.dt;
+      if (there >= a && there <= b) cross.setAttribute("d", "M" + px(there).toFixed(1) + " " + d.top + "V" + d.bottom);
+    });
     function show(at) {
       cursor = Math.min(b - 1e-6, Math.max(a, at));
       var win = source(), x = px(cursor), title = document.createElement("b");
@@ -148,6 +160,7 @@
         });
       });
       cross.setAttribute("d", "M" + x + " " + d.top + "V" + d.bottom);
+      tell(cursor * d.dt);
       tip.hidden = false;
       var scale = svg.getBoundingClientRect().width / d.w, left = x * scale + 14;
       if (left + tip.offsetWidth > box.scrollLeft + box.clientWidth) left = x * scale - tip.offsetWidth - 14;
@@ -178,7 +191,7 @@
       if (far > 4) view(Math.min(from, to), Math.max(from, to));
       from = null;
     });
-    svg.addEventListener("pointerleave", function () { if (from === null) hide(); });
+    svg.addEventListener("pointerleave", function () { if (from === null) leave(); });
     svg.addEventListener("dblclick", function () { view(0, all); });
     svg.addEventListener("wheel", function (event) {
       if (!event.ctrlKey && !event.metaKey) return;
@@ -186,13 +199,13 @@
       zoom(event.deltaY > 0 ? 1.25 : 0.8, at(event));
     }, { passive: false });
     svg.setAttribute("tabindex", "0");
-    svg.addEventListener("blur", hide);
+    svg.addEventListener("blur", leave);
     svg.addEventListener("keydown", function (event) {
       var middle = cursor >= 0 ? cursor : (a + b) / 2, side = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
       if (event.key === "+" || event.key === "=") zoom(0.5, middle);
       else if (event.key === "-") zoom(2, middle);
       else if (event.key === "0" || event.key === "Home") view(0, all);
-      else if (event.key === "Escape") hide();
+      else if (event.key === "Escape") leave();
       else if (side && event.shiftKey) view(a + side * (b - a) / 4, b + side * (b - a) / 4);
       else if (side) show(middle + side * (b - a) / wide * COLUMN);
       else return;
