@@ -4,9 +4,9 @@ use crate::args::Why;
 use crate::failure::Failure;
 use crate::say;
 use forebay_record::why::{
-    By, Line, WhyRow, flows_of, is_explained, lines, sentence, share_of, slowest,
+    By, Line, WhyRow, flows_of, is_explained, lines, sentence, sentences, share_of, slowest,
 };
-use forebay_record::{About, FlowRow, RunDir, RunRecord, class_bounds, class_name, in_class};
+use forebay_record::{About, FlowRow, RunDir, RunRecord};
 use forebay_sim::Options;
 use forebay_study::why::{NoAnswer, again};
 use forebay_units::{Span, human};
@@ -147,18 +147,10 @@ impl Of<'_> {
 
     /// A sentence for each size class where several are meant, else one.
     fn sentences(&self) -> Vec<String> {
-        let said = |who: &str, rows: &[&WhyRow]| sentence(who, rows, self.run);
         if !self.chosen.by_class {
-            return vec![said(&self.chosen.name, &self.all())];
+            return vec![sentence(&self.chosen.name, &self.all(), self.run)];
         }
-        let of = |bounds| {
-            let here =
-                |row: &&WhyRow| self.row(row.flow).is_some_and(|flow| in_class(flow.size, bounds));
-            let rows: Vec<&WhyRow> = self.rows.iter().filter(here).collect();
-            let who = format!("slowest 1 % of {}", class_name(bounds));
-            (!rows.is_empty()).then(|| said(&who, &rows))
-        };
-        class_bounds(self.about).into_iter().filter_map(of).collect()
+        sentences("slowest 1 %", &self.all(), self.run, self.about)
     }
 
     fn text(&self) -> String {

@@ -4,9 +4,14 @@ use crate::comparing::read_all;
 use crate::errors;
 use crate::table::Table;
 use forebay_record::frame::{frame, frames};
-use forebay_record::{About, IfExists, RunDir, RunRecord, Status, Summary, Volatile, report};
+use forebay_record::why::{WhyRow, is_explained, sentences, share_of, slowest};
+use forebay_record::{
+    About, FlowRow, IfExists, RunDir, RunRecord, Status, Summary, Volatile, report,
+};
+use forebay_sim::Options;
 use forebay_study::expect::{Band, misses};
-use pyo3::exceptions::PyKeyError;
+use forebay_study::why::again;
+use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -131,6 +136,74 @@ impl Results {
     fn table(&self, py: Python<'_>, name: &str) -> PyResult<Table> {
         let made = py.detach(|| frame(name, &self.runs, self.about.warmup));
         made.map(Table::new).ok_or_else(|| PyKeyError::new_err(name.to_string()))
+    }
+
+    /// Where completion times went, by a second run of a seed: a sentence for each size class of the flows, and a table of their parts.
+    ///
+    /// `flows` are numbers; without them it is a share of the slowest by slowdown, of each size class, or of `size` from and to.
+    fn why(
+        &self,
+        py: Python<'_>,
+        seed: Option<u64>,
+        flows: Option<Vec<u32>>,
+        share: f64,
+        size: Option<(u64, u64)>,
+    ) -> PyResult<(Vec<String>, Table)> {
+        let seed = seed.or(self.runs.first().map(|run| run.seed));
+        let Some(run) = self.runs.iter().find(|run| Some(run.seed) == seed) else {
+            return Err(PyValueError::new_err(
+                "there are no results of that seed; r.seeds has those that there are",
+            ));
+        };
+        if run.interrupted || run.stalled {
+            return Err(PyValueError::new_err(
+                "the seed was cut short, so running it again would not end where it did",
+            ));
+        }
+        let (low, high) = size.unwrap_or((0, u64::MAX));
+        let fits = |row: &&FlowRow| (low..high).contains(&row.size.get());
+        let bounds = if size.is_some() { &[][..] } else { &self.about.size_classes };
+        let flows = match flows {
+            Some(flows) => {
+                let there =
+                    |flow: &u32| run.flows.iter().any(|row| row.flow == *flow && is_explained(row));
+                if let Some(flow) = flows.iter().find(|flow| !there(flow)) {
+                    let text = format!(
+                        "flow {flow} is not there, or not complete, so it has no completion time to explain"
+                    );
+                    return Err(PyValueError::new_err(text));
+                }
+                flows
+            }
+            None => {
+                let rows: Vec<FlowRow> = run.flows.iter().filter(fits).copied().collect();
+                slowest(&rows, self.about.warmup, bounds, |count| share_of(count, share))
+            }
+        };
+        if flows.is_empty() {
+            return Err(PyValueError::new_err(
+                "no such flow began after the warm-up and is complete",
+            ));
+        }
+        let signal: OnceLock<PyErr> = OnceLock::new();
+        let stop = || {
+            Python::attach(|py| py.check_signals()).is_err_and(|error| signal.set(error).is_ok())
+        };
+        let rows = py.detach(|| {
+            let loaded = forebay_scenario::text("resolved.toml", &self.about.resolved_toml);
+            let scenario = loaded.map_err(|problems| errors::refused("", problems))?.scenario;
+            again(&scenario, run, &flows, (Options::default(), Vec::new()), &stop)
+                .map_err(|no| PyRuntimeError::new_err(no.to_string()))
+        });
+        if let Some(signal) = signal.into_inner() {
+            return Err(signal);
+        }
+        let rows = rows?;
+        let all: Vec<&WhyRow> = rows.iter().collect();
+        let said = sentences("slowest", &all, run, &self.about);
+        let record = RunRecord { seed: run.seed, why: rows, ..RunRecord::default() };
+        let table = frame("why", &[record], self.about.warmup);
+        table.map(|table| (said, Table::new(table))).ok_or_else(|| PyKeyError::new_err("why"))
     }
 
     /// The report, a page of HTML.

@@ -41,6 +41,5 @@ pub use stats::{Estimate, MIN_SEEDS_FOR_CI, jain, nearest_rank, student_t95};
 pub use summary::{
     Absent, CENSORED, Distribution, FCT_DEFINITION, FlowClass, FlowCounts, HostMemory, Latency,
     Limits, LinkUse, MemorySummary, Network, QUANTILE_DEFINITION, RPC_DEFINITION, RpcClass,
-    RpcSummary, RunFacts, SUMMARY_FORMAT, Status, Summary, Tier, Utilisation, class_bounds,
-    class_name, combined_digest, hex, in_class,
+    RpcSummary, RunFacts, SUMMARY_FORMAT, Status, Summary, Tier, Utilisation, combined_digest, hex,
 };

@@ -200,3 +200,58 @@ fn a_packet_queues_behind_those_that_were_sent_meanwhile() {
         );
     }
 }
+
+/// Parts of a flow that are not zero, without sending and propagation.
+fn waits(one: &Explained) -> Vec<Part> {
+    let path = [Part::Serialization, Part::Propagation];
+    let some = |part: &Part| !path.contains(part) && one.total(*part) > Span::ZERO;
+    Part::ALL.into_iter().filter(some).collect()
+}
+
+#[test]
+fn a_queue_pair_that_is_told_of_a_gap_waits_for_the_nack() {
+    let transport = "[transport]\nkind = \"rdma\"\nlaw = \"dcqcn\"\nmss = \"1000B\"\nheader = \"50B\"\nack_size = \"64B\"\n";
+    let flow = "[[traffic]]\nkind = \"list\"\nflows = [{ from = \"host[0]\", to = \"host[1]\", size = \"10KB\", at = \"0s\" }]\n";
+    let drop = "[[fault]]\nat = \"0s\"\nlink = \"host[0]->tor\"\ndrop = [9]\n";
+    let (record, all) = parts(&star(2, &format!("{transport}{flow}{drop}")));
+    assert_eq!((record.flows[0].timeouts, waits(&all[0])), (0, vec![Part::Repair(Repair::Nack)]));
+    // It goes back to the gap, so that the last packet leaves again, too. That finds the gap: it has one more hop to go when it has left, and the NACK
+    // comes back over two.
+    let (packet, nack) = (Span::from_ns(840), Span::from_ps(51_200));
+    let round_trip = Span::from_us(4) + packet + nack * 2;
+    assert_eq!(all[0].total(Part::Repair(Repair::Nack)), round_trip);
+    // Ten packets, two of them again, and one hop of the last.
+    assert_eq!(all[0].total(Part::Serialization), packet * 13);
+}
+
+#[test]
+fn a_message_on_credit_waits_a_round_trip_for_it() {
+    let switch = "routing = \"ecmp-symmetric\"\n[fabric.switch]\nclasses = 2\necn = \"off\"\ncredits = { class = 1, share = \"84/1622\", burst = \"168B\", limit = \"672B\" }\n";
+    let transport = "[transport]\nkind = \"receiver-driven\"\nlaw = \"expresspass\"\nmss = \"1460B\"\nheader = \"40B\"\nack_size = \"46B\"\n";
+    let flow = "[[traffic]]\nkind = \"list\"\nflows = [{ from = \"host[0]\", to = \"host[1]\", size = \"1460B\", at = \"0s\" }]\n";
+    let (record, all) = parts(&star(2, &format!("{switch}{transport}{flow}")));
+    assert_eq!(waits(&all[0]), [Part::Credit]);
+    let data = Span::from_ns(1_200) * 2;
+    assert_eq!(all[0].total(Part::Serialization), data);
+    assert_eq!(all[0].total(Part::Propagation), Span::from_us(2));
+    let credit = record.flows[0].fct().unwrap() - data - Span::from_us(2);
+    assert!(all[0].total(Part::Credit) == credit && credit > Span::from_us(4), "{credit}");
+}
+
+#[test]
+fn dcqcn_holds_its_flows_by_pacing_and_nothing_else() {
+    let switch = "[fabric.switch]\necn = { kmin = \"5KB\", kmax = \"10KB\", pmax = 1.0 }\n";
+    let transport =
+        "[transport]\nkind = \"rdma\"\nlaw = \"dcqcn\"\nmss = \"1000B\"\nheader = \"50B\"\n";
+    let traffic = "[[traffic]]\nkind = \"incast\"\nfan_in = 2\nsize = \"1MB\"\nto = \"host[0]\"\n";
+    let (_, all) = parts(&star(3, &format!("{switch}{transport}{traffic}")));
+    let packet = Span::from_ns(840);
+    for one in &all {
+        // Two senders share one link: each is held for about as long as it sends, or longer, as DCQCN cuts too deep. At the end hardly
+        // a queue is left: a packet of the other flow at most.
+        assert!(waits(one).iter().all(|part| [Part::Pacing, Part::Queue].contains(part)));
+        assert!(one.total(Part::Queue) <= packet, "flow {}", one.flow.flow);
+        assert_eq!(one.total(Part::Serialization), packet * 1001, "flow {}", one.flow.flow);
+        assert!(one.total(Part::Pacing) > packet * 800, "flow {}", one.flow.flow);
+    }
+}

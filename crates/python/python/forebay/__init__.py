@@ -11,7 +11,7 @@ from ._compare import Comparison, compare
 from ._core import VERSION as __version__
 from ._errors import PartialResults, Problem, ResultsError, ScenarioError
 from ._law import FlowLaw, Reno
-from ._results import Measure, Results, Table, open_run, plot
+from ._results import Measure, Results, Table, Why, open_run, plot
 from ._scenario import Scenario, load, preset, presets, scenario
 from ._simulation import Simulation
 from ._sweep import Sweep, SweepError, open_sweep, sweep
@@ -33,6 +33,7 @@ __all__ = [
     "Sweep",
     "SweepError",
     "Table",
+    "Why",
     "__version__",
     "compare",
     "load",

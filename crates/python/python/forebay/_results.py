@@ -258,6 +258,29 @@ class Results:
 
         return Plots([self])
 
+    def why(
+        self,
+        p: float = 99,
+        *,
+        flow: int | Sequence[int] | None = None,
+        size: tuple[float, float] | None = None,
+        seed: int | None = None,
+    ) -> Why:
+        """Where completion times went, part by part: of the flows beyond percentile ``p`` of slowdown in each size class.
+
+        ``flow`` names a flow, or several, by their numbers in ``r.flows``; ``size=(10e3, 100e3)`` are bytes, from the
+        first and below the second; ``seed`` is the first one if nobody says. The seed is simulated once more and ends
+        with the same digest, or RuntimeError is raised (a law in Python cannot be run again). ValueError if there is
+        no such flow. The parts of a flow add up to its ``fct_ps``; docs/why.md says what each means.
+        """
+        if not 0 <= p < 100:
+            raise ValueError(f"p={p} is no percentile; write 0 (all flows) to below 100")
+        flows = None if flow is None else [flow] if isinstance(flow, (int, np.integer)) else list(flow)
+        numbers = None if flows is None else [int(one) for one in flows]
+        bounds = None if size is None else (int(size[0]), int(size[1]))
+        said, table = self._core.why(seed, numbers, 1 - p / 100, bounds)
+        return Why(said, Table("why", table))
+
     def report(self, path: str | Path) -> Path:
         """Writes the report, one page of HTML that opens in any browser."""
         from pathlib import Path
@@ -295,6 +318,36 @@ class Results:
 
     def _repr_html_(self) -> str:
         return f"<pre style='line-height:1.3'>{escape(str(self))}</pre>"
+
+
+class Why:
+    """Where completion times went: ``print(w)`` says it, ``w.parts`` has shares, ``w.table`` each part of each flow."""
+
+    def __init__(self, sentences: list[str], table: Table) -> None:
+        self.sentences = sentences
+        self.table = table
+
+    @property
+    def flows(self) -> list[int]:
+        """Numbers of the flows that are explained."""
+        return sorted({int(flow) for flow in self.table["flow"]})
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """Share of each part in the completion times of all these flows together, the largest first."""
+        ps = self.table["part_ps"].astype(float)
+        names = np.asarray(self.table["part"])
+        shares = {str(name): float(ps[names == name].sum() / ps.sum()) for name in dict.fromkeys(names)}
+        return dict(sorted(shares.items(), key=lambda one: -one[1]))
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences)
+
+    def __repr__(self) -> str:
+        return f"<Why {len(self.flows)} flows: {', '.join(f'{k} {v:.0%}' for k, v in list(self.parts.items())[:3])}>"
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<p>{escape(one)}</p>" for one in self.sentences)
 
 
 def plot(runs: Sequence[Results], names: Sequence[str] | None = None) -> Plots:

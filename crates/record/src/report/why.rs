@@ -24,7 +24,7 @@ const WORST: usize = 8;
 const MANY: usize = 100;
 
 /// Percent of a row below which a segment has no text.
-const TOLD: f64 = 8.0;
+const TOLD: f64 = 11.0;
 
 /// A flow that is explained.
 #[derive(Clone, Copy)]

@@ -165,14 +165,14 @@ fn distribution(seeds: impl Iterator<Item = Vec<f64>>) -> Distribution {
 }
 
 /// Bounds of the size classes: larger than the first, at most the second.
-pub fn class_bounds(about: &About) -> Vec<(Option<Bytes>, Option<Bytes>)> {
+pub(crate) fn class_bounds(about: &About) -> Vec<(Option<Bytes>, Option<Bytes>)> {
     let upper = about.size_classes.iter().copied().map(Some).chain([None]);
     let lower = [None].into_iter().chain(about.size_classes.iter().copied().map(Some));
     lower.zip(upper).collect()
 }
 
 /// Name of a size class: `<= 10 KB`, `10-100 KB`, `> 10 MB`.
-pub fn class_name((above, up_to): (Option<Bytes>, Option<Bytes>)) -> String {
+pub(crate) fn class_name((above, up_to): (Option<Bytes>, Option<Bytes>)) -> String {
     match (above, up_to) {
         (None, None) => "all sizes".into(),
         (None, Some(up_to)) => format!("<= {}", human::bytes(up_to.get())),
@@ -190,7 +190,7 @@ pub fn class_name((above, up_to): (Option<Bytes>, Option<Bytes>)) -> String {
 }
 
 /// Whether a size is in a class.
-pub fn in_class(size: Bytes, (above, up_to): (Option<Bytes>, Option<Bytes>)) -> bool {
+pub(crate) fn in_class(size: Bytes, (above, up_to): (Option<Bytes>, Option<Bytes>)) -> bool {
     above.is_none_or(|above| size > above) && up_to.is_none_or(|up_to| size <= up_to)
 }
 

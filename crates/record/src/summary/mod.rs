@@ -12,8 +12,7 @@ mod text;
 pub use memory::{HostMemory, Limits, MemorySummary};
 pub use rpc::{Latency, RPC_DEFINITION, RpcClass, RpcSummary};
 
-pub(crate) use compute::{FEW_FLOWS, measured};
-pub use compute::{class_bounds, class_name, in_class};
+pub(crate) use compute::{FEW_FLOWS, class_bounds, class_name, in_class, measured};
 
 /// What the sign beside a censored statistic says.
 pub const CENSORED: &str = "leaves out unfinished flows or RPCs, more than 1 % of those started";

@@ -19,4 +19,4 @@ pub use log::{
 };
 pub use part::{Family, Part, Repair};
 pub use rows::{WhyRow, is_explained, rows, share_of, slowest};
-pub use sums::{By, Line, flows_of, lines, sentence, tier};
+pub use sums::{By, Line, flows_of, lines, sentence, sentences, tier};

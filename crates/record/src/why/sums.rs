@@ -2,8 +2,10 @@
 
 use super::part::{Family, Part};
 use super::rows::WhyRow;
+use crate::about::About;
 use crate::human;
 use crate::rows::RunRecord;
+use crate::summary::{class_bounds, class_name, in_class};
 use crate::tiers::kind;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -146,6 +148,20 @@ pub fn sentence(who: &str, rows: &[&WhyRow], run: &RunRecord) -> String {
             share(sending)
         ),
     }
+}
+
+/// A sentence for each size class of the flows that rows of `run` are about; `who` names those of a class.
+pub fn sentences(who: &str, rows: &[&WhyRow], run: &RunRecord, about: &About) -> Vec<String> {
+    let of = |bounds| {
+        let here = |row: &&&WhyRow| {
+            let at = run.flows.binary_search_by_key(&row.flow, |flow| flow.flow);
+            at.is_ok_and(|at| in_class(run.flows[at].size, bounds))
+        };
+        let rows: Vec<&WhyRow> = rows.iter().filter(here).copied().collect();
+        let who = format!("{who} of {}", class_name(bounds));
+        (!rows.is_empty()).then(|| sentence(&who, &rows, run))
+    };
+    class_bounds(about).into_iter().filter_map(of).collect()
 }
 
 /// How many flows rows are about.
