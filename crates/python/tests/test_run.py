@@ -73,7 +73,12 @@ def test_parts_of_completion_times_add_up(small):
 
 @pytest.mark.parametrize(
     ("wrong", "says"),
-    [({"p": 100}, "percentile"), ({"flow": 10**6}, "not there"), ({"size": (1, 2)}, "no such flow"), ({"seed": 77}, "seed")],
+    [
+        ({"p": 100}, "percentile"),
+        ({"flow": 10**6}, "not there"),
+        ({"size": (1, 2)}, "no such flow"),
+        ({"seed": 77}, "seed"),
+    ],
 )
 def test_nobody_explains_what_is_not_there(small, wrong, says):
     with pytest.raises(ValueError, match=says):
