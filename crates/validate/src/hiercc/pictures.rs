@@ -62,7 +62,8 @@ fn draw_1() -> String {
         panel("Rate of the down port, Gb/s", rates, Vec::new()),
         panel("Its queue, KB", queues, rules.into()),
     ];
-    let title = "Figure 1: 16 flows of 20 KB meet two long ones at 400 us; HPCC with T as printed; HierCC: recommended-count";
+    let title =
+        "Figure 1: 16 flows of 20 KB meet two long ones at 400 us; T as printed; recommended-count";
     plot(title, "ms", (0.3, 0.8), &panels)
 }
 
