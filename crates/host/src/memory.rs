@@ -56,6 +56,16 @@ fn float(units: u64) -> f64 {
     units as i64 as f64
 }
 
+/// The larger of two numbers; the second where the first is none. One instruction, where `f64::max`, which treats both alike, takes five.
+fn larger(one: f64, other: f64) -> f64 {
+    if one > other { one } else { other }
+}
+
+/// The smaller, likewise.
+fn smaller(one: f64, other: f64) -> f64 {
+    if one < other { one } else { other }
+}
+
 /// The nearest whole number, of one from 0 to 2^52: an addition, where a conversion that saturates takes ten instructions.
 fn whole(number: f64) -> u64 {
     const FIRST: f64 = (1_u64 << 52) as f64; // from which on an `f64` has no fraction

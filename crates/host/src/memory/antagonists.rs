@@ -11,7 +11,7 @@
 use super::controller::Controller;
 use super::flight::{Flight, units};
 use super::settings::{Actuator, AntagonistSettings, ControllerSettings, LINE, ThrottleSettings};
-use super::{float, lines};
+use super::{float, larger, lines};
 use forebay_units::Time;
 
 /// Units by which rounding puts off what leaves in a step.
@@ -265,7 +265,7 @@ impl Cores {
             Hold::Delay(added) => latency + added,
             Hold::Cap(share) => latency.max(self.unloaded / share),
         };
-        held.max(self.paced)
+        larger(held, self.paced)
     }
 
     /// Lines that they read and write in `ns` as evenly as they did.

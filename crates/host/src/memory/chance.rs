@@ -6,6 +6,8 @@
 //! variance of that many lines, is due to it (heavy traffic of periodic streams; Roberts and Virtamo, IEEE Trans. Comm. 39, 1991).
 //! Between the two, `beta (1 - X^2 / X_0^2)`. As an equation of state: Wang, Tipper and Banerjee, INFOCOM 1996.
 
+use super::larger;
+
 /// A shorter line is served at once, or the last of it would stay for ever.
 const LEAST_LINE: f64 = 1.0 / 64.0;
 
@@ -26,7 +28,7 @@ impl Chance {
     /// How much of what holds for single arrivals holds for a line of `line`, from 1 to 0.
     #[inline]
     pub(super) fn share(&self, line: f64) -> f64 {
-        (1.0 - line * line / (BRIDGE * self.round)).max(0.0)
+        larger(1.0 - line * line / (BRIDGE * self.round), 0.0)
     }
 
     /// That of a share of the lines, which comes up as the others let it.

@@ -15,6 +15,7 @@ use super::chance::{self, Chance};
 use super::iio::Line;
 use super::recent::Recent;
 use super::settings::{ControllerSettings, LINE};
+use super::{larger, smaller};
 
 /// Least rate of admission in lines per ns, so that a wait is always finite (note, equation 6).
 const LEAST_ADMISSION: f64 = 0.02;
@@ -81,14 +82,14 @@ impl Controller {
     /// Latency of a core's read that takes `unloaded` ns by itself.
     #[inline]
     pub(super) fn read_latency(&self, unloaded: f64) -> f64 {
-        (unloaded + self.added).max(self.behind * self.per_capacity)
+        larger(unloaded + self.added, self.behind * self.per_capacity)
     }
 
     /// How much less of that the reads of a core see that come `lines` at once, one such bunch after the other: while one is served, the line
     /// of writes grows by as long, and that is gone when the next comes.
     #[inline]
     pub(super) fn between_bunches(&self, lines: f64) -> f64 {
-        self.drain.min(self.share * 0.5 * lines * self.per_capacity)
+        smaller(self.drain, self.share * 0.5 * lines * self.per_capacity)
     }
 
     /// `W` in ns.
@@ -109,9 +110,9 @@ impl Controller {
         let reads = self.read(dt, demand.reads);
         self.recent.go_on(dt);
         self.reads = self.recent.serve::<0>(reads * dt);
-        let rate = (self.capacity - self.reads).max(LEAST_ADMISSION);
-        let left = 1.0 - (self.reads * self.per_capacity).min(0.95);
-        let free = (self.capacity - reads).max(LEAST_ADMISSION) * dt;
+        let rate = larger(self.capacity - self.reads, LEAST_ADMISSION);
+        let left = 1.0 - smaller(self.reads * self.per_capacity, 0.95);
+        let free = larger(self.capacity - reads, LEAST_ADMISSION) * dt;
         let coming = demand.posted * dt + demand.joining;
         let before = self.joined;
         self.joined += coming;
@@ -121,7 +122,7 @@ impl Controller {
         self.line = chance::left(all, free, alone);
         self.wait = (self.line + alone) / rate;
         let served = self.recent.serve::<1>(reads * dt + all - self.line);
-        self.load = (served * self.per_capacity).min(1.0);
+        self.load = smaller(served * self.per_capacity, 1.0);
         self.drain = self.share * (1.0 - by_chance) * self.line / rate;
         self.added = self.queueing * self.load / left + self.drain + self.hold;
         Line { before, joined: self.joined, served: self.joined - self.line }

@@ -10,7 +10,7 @@
 use super::chance::{self, Chance};
 use super::curve::Curve;
 use super::settings::{IioSettings, LINE, NicSettings, PcieSettings};
-use super::{STEP, UNIT, float, lines, whole};
+use super::{STEP, UNIT, float, lines, smaller, whole};
 use forebay_units::Time;
 use forebay_wire::Packet;
 use std::collections::VecDeque;
@@ -264,7 +264,7 @@ impl Iio {
         } else {
             self.link_rest = 0;
         }
-        self.occupancy += held.min(float(self.slots) * float(dt)) * (1e-3 / UNIT as f64);
+        self.occupancy += smaller(held, float(self.slots) * float(dt)) * (1e-3 / UNIT as f64);
         self.land(at, dt, line, landing);
         moved
     }
@@ -288,7 +288,7 @@ impl Iio {
         if 2 * free < link || standing <= 0.0 {
             return free - link.min(free);
         }
-        let share = (self.waiting() / standing).min(1.0);
+        let share = smaller(self.waiting() / standing, 1.0);
         let of = chance.of_share(share);
         let alone = of.share(lines(before)) * of.beta(self.on_link * UNIT as f64 * 1e-3);
         whole(chance::left(lines(free), lines(link), alone) * UNIT as f64)

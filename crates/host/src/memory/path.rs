@@ -321,6 +321,7 @@ impl MemoryPath {
     }
 
     /// A packet that is in memory by the time of the last advance.
+    #[inline]
     pub fn take_packet(&mut self) -> Option<Landed> {
         if self.llc.by_buffer() {
             return self.take_in_buffers();

@@ -8,6 +8,7 @@
 //! Source: Understanding the Host Network, SIGCOMM 2024 (more than 164 lines); hostCC's kernel module for its counters. No published number depends on it.
 
 use super::settings::{LINE, TransmitSettings};
+use super::smaller;
 use forebay_units::{Span, Time};
 
 /// State of the way out.
@@ -59,7 +60,7 @@ impl Transmit {
         if self.waiting == 0.0 {
             return 0.0;
         }
-        let lines = self.waiting.min(dt * self.slots / latency);
+        let lines = smaller(self.waiting, dt * self.slots / latency);
         self.waiting -= lines;
         self.entered += lines;
         self.occupancy += lines * latency;
