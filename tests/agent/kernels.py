@@ -75,7 +75,9 @@ def newest(kind, version):
 
 def programs():
     """The agent, its test of faults and the commands of the guest, built here."""
-    build = ["cargo", "test", "--quiet", "-p", "forebay-agent", "--test", "faults", "--no-run", "--message-format=json"]
+    # Of all packages, as `./test tests` compiles them: by itself the agent would have other features of what it depends on.
+    every = ["--workspace", "--exclude", "forebay-python"]
+    build = ["cargo", "test", "--quiet", *every, "--test", "faults", "--no-run", "--message-format=json"]
     found = {}
     for line in subprocess.run(build, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines():
         of = json.loads(line)

@@ -41,6 +41,8 @@ BALANCED = [("dctcp-perm-128", "200us"), ("dctcp-perm-1024", "50us")]
 CACHES = ["--I1=32768,8,64", "--D1=32768,8,64", "--LL=1048576,16,64"]
 # How much more than the baseline is allowed.
 SLACK = {"instructions": 1.025, "d1_misses": 1.10, "ll_misses": 1.10}
+# Its memory at work is as large as the cache, so where the linker puts its constants moves its misses: 4.0 to 4.8 in six builds of the same work.
+BY_BENCH = {("host-3x", "d1_misses"): 1.25}
 # Below this many per packet-hop a ratio of misses says nothing.
 FLOOR = {"instructions": 0.0, "d1_misses": 0.05, "ll_misses": 0.05}
 IMBALANCE = 1.15
@@ -93,7 +95,7 @@ def compare(measured, baseline):
         if now["digest"] != before["digest"]:
             print(f"  {name}: results differ from the baseline's ({now['digest']}, was {before['digest']})")
         for what, slack in SLACK.items():
-            limit = max(before[what] * slack, FLOOR[what])
+            limit = max(before[what] * BY_BENCH.get((name, what), slack), FLOOR[what])
             verdict = "ok" if now[what] <= limit else "MORE"
             print(f"  {name:20} {what:13} {now[what]:9.3f} per packet-hop, was {before[what]:9.3f}  {verdict}")
             if now[what] > limit:

@@ -205,7 +205,7 @@ pub struct Watch {
     #[command(flatten)]
     pub input: Input,
     /// Seed to watch [default: the scenario's first]
-    #[arg(long, value_name = "N", value_parser = a_seed)]
+    #[arg(long, value_name = "N", value_parser = a_seed, allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// Threads of the simulation; results do not depend on it
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one, allow_negative_numbers = true)]

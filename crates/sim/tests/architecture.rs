@@ -49,7 +49,7 @@ const USES: [(&str, &[&str]); 21] = [
 const MODELS: [&str; 8] = ["units", "engine", "wire", "net", "host", "transport", "sim", "record"];
 
 /// Files outside `scenario` that parse TOML or JSON, and of whom.
-const PARSERS: [&str; 9] = [
+const PARSERS: [&str; 10] = [
     "agent/src/orders.rs",          // of its own guard
     "study/",                       // manifests of runs
     "cli/src/bench/mod.rs",         // its own child processes
@@ -58,6 +58,7 @@ const PARSERS: [&str; 9] = [
     "validate/src/hiercc/setup.rs", // its own tables, part of the program
     "validate/src/htsim.rs",        // likewise
     "validate/src/linux/mod.rs",    // likewise
+    "validate/src/lib.rs",          // likewise
     "validate/src/row.rs",          // likewise
 ];
 

@@ -85,6 +85,7 @@ impl Bucket {
     }
 
     /// A packet leaves at `start`, when there are tokens for it.
+    #[inline]
     pub fn spend(&mut self, start: Time, wire: u64) {
         self.missing = self.missing_at(start) + u128::from(wire) * self.byte;
         self.at = self.at.max(start);

@@ -109,6 +109,7 @@ impl Port {
     }
 
     /// Admission of a credit, by the limit of its queue alone.
+    #[inline]
     pub(super) fn admit_credit(&self, packet: &Packet) -> Verdict {
         let (waiting, _) = self.credits_waiting();
         let limit = self.credits().map_or(0, |of| of.limit.get());
@@ -116,6 +117,7 @@ impl Port {
     }
 
     /// When a credit of a NIC may leave, which pulls it once the wire is free: when there are tokens for it.
+    #[inline]
     pub fn credit_ready(&self, packet: &Packet) -> Time {
         match self.cold.meter.as_deref() {
             Some(Meter::Credits(_, bucket)) => bucket.ready(self.wire(packet)),

@@ -28,6 +28,7 @@ impl Port {
         self.await_tokens();
     }
 
+    #[inline]
     fn bucket(&mut self) -> &mut Bucket {
         match self.cold.meter.as_deref_mut() {
             Some(Meter::Credits(_, bucket)) => bucket,

@@ -3,17 +3,16 @@
 use super::log::{Arrived, Left, Log, PacketId, Received, Role, SenderEvent};
 use forebay_units::Time;
 use std::collections::BTreeMap;
-use std::ops::Bound::Included;
 
 /// What one flow did.
 #[derive(Default)]
 pub(super) struct OfFlow {
-    left: BTreeMap<(u32, Time), Left>, // by link and end of transmission
-    arrived: BTreeMap<(u32, PacketId, Time), u32>, // by node; the link
-    pub answers: Vec<Arrived>,         // at the sending host, by time
+    left: Vec<Left>,                         // by link and end of transmission
+    arrived: Vec<(u32, Arrived)>,            // with the node: by node, packet and time
+    pub answers: Vec<Arrived>,               // at the sending host, by time
     pub first_acks: BTreeMap<u64, PacketId>, // by sequence number the first that came
-    pub data: Vec<Arrived>,            // at the receiving host, by time
-    pub sent: Vec<Left>,               // data at the sending host, by time
+    pub data: Vec<Arrived>,                  // at the receiving host, by time
+    pub sent: Vec<Left>,                     // data at the sending host, by time
     pub events: Vec<SenderEvent>,
     pub received: Vec<Received>,
 }
@@ -21,13 +20,16 @@ pub(super) struct OfFlow {
 impl OfFlow {
     /// The packet whose transmission on a link ended at `end`.
     pub fn left(&self, link: u32, end: Time) -> Option<&Left> {
-        self.left.get(&(link, end))
+        let upto = self.left.partition_point(|one| (one.link, one.end) <= (link, end));
+        self.left[..upto].last().filter(|one| (one.link, one.end) == (link, end))
     }
 
     /// When and over which link a packet came last to a node by `until`.
     pub fn arrived(&self, node: u32, id: PacketId, until: Time) -> Option<(Time, u32)> {
-        let range = (Included((node, id, Time::ZERO)), Included((node, id, until)));
-        self.arrived.range(range).next_back().map(|((_, _, at), link)| (*at, *link))
+        let key = (node, id, until);
+        let upto = self.arrived.partition_point(|(node, one)| (*node, one.id, one.at) <= key);
+        let (at_node, last) = self.arrived[..upto].last()?;
+        ((*at_node, last.id) == (node, id)).then_some((last.at, last.link))
     }
 }
 
@@ -50,7 +52,7 @@ impl Index {
             for one in &seen.arrived {
                 let Some(flow) = flows.get_mut(&one.flow) else { continue };
                 let (src, dst) = ends[&one.flow];
-                flow.arrived.insert((node, one.id, one.at), one.link);
+                flow.arrived.push((node, *one));
                 if node == src && one.role != Role::Data {
                     flow.answers.push(*one);
                     if one.role == Role::Ack {
@@ -62,7 +64,7 @@ impl Index {
             }
             for one in &seen.left {
                 let Some(flow) = flows.get_mut(&one.flow) else { continue };
-                flow.left.insert((one.link, one.end), *one);
+                flow.left.push(*one);
                 if node == ends[&one.flow].0 && one.role == Role::Data {
                     flow.sent.push(*one);
                 }
@@ -86,6 +88,9 @@ impl Index {
         }
         for flow in flows.values_mut() {
             flow.sent.sort_by_key(|one| one.end);
+            // Of two alike the later one counts: sorted in the order in which they were logged.
+            flow.left.sort_by_key(|one| (one.link, one.end));
+            flow.arrived.sort_by_key(|(node, one)| (*node, one.id, one.at));
         }
         // A port that took packets back to a fault has sent them twice.
         ahead.values_mut().for_each(|of| of.sort_unstable());

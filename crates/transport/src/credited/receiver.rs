@@ -18,6 +18,7 @@ pub struct CreditedHost {
 }
 
 impl HostHalf<CreditedConfig> for CreditedHost {
+    #[inline]
     fn deadline(&self) -> Time {
         Time::MAX
     }
@@ -390,6 +391,7 @@ impl ReceiverHalf<CreditedConfig> for CreditedReceiver {
         }
     }
 
+    #[inline]
     fn deadline(&self) -> Time {
         self.clock.as_ref().map_or(Time::MAX, |clock| clock.due).min(self.nack_due)
     }

@@ -286,6 +286,7 @@ impl SenderHalf<CreditedConfig> for CreditedSender {
         }
     }
 
+    #[inline]
     fn deadline(&self) -> Time {
         let waits = self.control.is_none() && !self.complete;
         match waits {
