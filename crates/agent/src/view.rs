@@ -3,6 +3,7 @@
 //! Drawing knows no clock, no file and no terminal: [`View`] keeps what it is given and draws it at any size, 80 by 24 being the least that shows all of it.
 
 use crate::watch::Rise;
+use forebay_units::human::{bar, sparks};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
@@ -206,7 +207,7 @@ impl View {
                     format!("{cause:<17} {number:>8} "),
                     self.alarm(last.is_some_and(|rate| rate > 0.0)),
                 ),
-                Span::raw(format!("{:<COURSE$} ", sparks(course))),
+                Span::raw(format!("{:<COURSE$} ", sparks(course.iter().copied()))),
                 Span::styled(source, self.dim()),
             ])
         });
@@ -279,23 +280,6 @@ impl View {
 fn rate(rises: &[(String, Rise)], is: impl Fn(&str) -> bool) -> Option<f64> {
     let of = rises.iter().filter(|(name, _)| is(name)).filter_map(|(_, rise)| *rise);
     of.map(|(by, time)| by as f64 / time.as_secs_f64()).reduce(|sum, rate| sum + rate)
-}
-
-/// A bar of at most so many characters for a share.
-fn bar(share: f64, room: usize) -> String {
-    let full = (share.clamp(0.0, 1.0) * room as f64).round() as usize;
-    "#".repeat(full) + &".".repeat(room - full)
-}
-
-/// A course as one character for each value, against the largest.
-fn sparks(course: &VecDeque<Option<f64>>) -> String {
-    const STEPS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    let most = course.iter().flatten().fold(0.0f64, |most, rate| most.max(*rate));
-    let step = |rate: f64| match rate {
-        0.0 => ' ',
-        _ => STEPS[((rate / most * 8.0).ceil() as usize).clamp(1, 8) - 1],
-    };
-    course.iter().map(|rate| rate.map_or(' ', step)).collect()
 }
 
 #[cfg(test)]
@@ -387,15 +371,5 @@ mod tests {
         assert!(coloured(&view));
         view.colours = false;
         assert!(!coloured(&view));
-    }
-
-    #[test]
-    fn a_course_is_held_against_its_largest_value() {
-        let course = [None, Some(0.0), Some(1.0), Some(4.0), Some(8.0)].into();
-        assert_eq!(sparks(&course), "  ▁▄█");
-        assert_eq!(
-            (bar(0.5, 4), bar(7.0, 2), bar(f64::NAN, 2)),
-            ("##..".into(), "##".into(), "..".into())
-        );
     }
 }

@@ -2,6 +2,7 @@
 
 use alloc::format;
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 
 /// Three significant digits without an exponent: `0.0123`, `4.56`, `78.9`, `1234`.
 pub fn sig3(value: f64) -> String {
@@ -153,9 +154,39 @@ pub fn grouped(count: u128) -> String {
     grouped
 }
 
+/// A bar of `room` characters, filled by a share of them from 0 to 1: `##..`.
+pub fn bar(share: f64, room: usize) -> String {
+    let full = (share.clamp(0.0, 1.0) * room as f64 + 0.5) as usize;
+    "#".repeat(full) + &".".repeat(room - full)
+}
+
+/// A course as one character for each value, against the largest; a blank where it is zero or missing.
+pub fn sparks(course: impl IntoIterator<Item = Option<f64>>) -> String {
+    const STEPS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let course: Vec<Option<f64>> = course.into_iter().collect();
+    let most = course.iter().flatten().fold(0.0f64, |most, value| most.max(*value));
+    let step = |value: f64| {
+        let eighths = value / most * STEPS.len() as f64;
+        let whole = eighths as usize;
+        STEPS[(whole + usize::from(eighths > whole as f64)).clamp(1, STEPS.len()) - 1]
+    };
+    let drawn = |value: Option<f64>| value.filter(|value| *value != 0.0).map_or(' ', step);
+    course.into_iter().map(drawn).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_course_is_held_against_its_largest_value() {
+        let course = [None, Some(0.0), Some(1.0), Some(4.0), Some(8.0)];
+        assert_eq!(sparks(course), "  ▁▄█");
+        assert_eq!(
+            (bar(0.5, 4), bar(7.0, 2), bar(f64::NAN, 2)),
+            ("##..".into(), "##".into(), "..".into())
+        );
+    }
 
     #[test]
     fn three_digits_and_the_right_prefix() {

@@ -40,7 +40,7 @@ pub fn watch(args: &Args) -> Result<(), Failure> {
     let shown = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
     if !shown || say::dumb_terminal() || args.json || args.every.is_some() {
         let every = args.every.unwrap_or(part(scenario.stop.time, LINES));
-        return lines(args, scenario, seen, every);
+        return lines(args.json, scenario, seed, seen, every);
     }
     let nodes = seen.simulation.names().to_vec();
     let pace = args.pace.unwrap_or(part(scenario.stop.time, SECONDS));
@@ -51,7 +51,7 @@ pub fn watch(args: &Args) -> Result<(), Failure> {
     let end = on_terminal(&mut terminal, &mut view, &mut seen);
     ratatui::restore();
     if end.map_err(failed)? {
-        return say::data(&format!("{}\n", seen.end(scenario).said(seed)));
+        return say::data(&format!("{}\n", seen.end().said(&scenario.name, seed)));
     }
     say::note(&left(seen.simulation.now(), scenario));
     Ok(())
@@ -90,26 +90,17 @@ impl Seen<'_> {
         (over, self.looks.look(&self.simulation.inspect()))
     }
 
-    fn end(self, scenario: &Scenario) -> End {
+    fn end(self) -> End {
         let outcome = self.simulation.finish();
         let flows = &outcome.record.flows;
         let done = flows.iter().filter(|flow| flow.fct().is_some()).count();
-        let named = scenario.name.clone();
         let digest = outcome.record.digest;
-        End {
-            named,
-            at: outcome.record.end,
-            flows: flows.len(),
-            done,
-            digest,
-            stall: outcome.stall,
-        }
+        End { at: outcome.record.end, flows: flows.len(), done, digest, stall: outcome.stall }
     }
 }
 
 /// What a run came to.
 struct End {
-    named: String,
     at: Time,
     flows: usize,
     done: usize,
@@ -118,12 +109,11 @@ struct End {
 }
 
 impl End {
-    fn said(&self, seed: u64) -> String {
+    fn said(&self, name: &str, seed: u64) -> String {
         let stall =
             self.stall.as_ref().map_or_else(String::new, |why| format!("; it stalled: {why}"));
         format!(
-            "{}, seed {seed}: over at {}, {} of {} complete, digest {}{stall}",
-            self.named,
+            "{name}, seed {seed}: over at {}, {} of {} complete, digest {}{stall}",
             time(self.at),
             self.done,
             human::counted(self.flows, "flow"),
@@ -176,10 +166,15 @@ fn ends(key: KeyCode, with: KeyModifiers) -> bool {
 }
 
 /// A line for each step.
-fn lines(args: &Args, scenario: &Scenario, mut seen: Seen<'_>, every: Span) -> Result<(), Failure> {
+fn lines(
+    as_json: bool,
+    scenario: &Scenario,
+    seed: u64,
+    mut seen: Seen<'_>,
+    every: Span,
+) -> Result<(), Failure> {
     let names = seen.simulation.names().to_vec();
     interrupt::listen();
-    let seed = args.seed.or(scenario.seeds.first().copied()).unwrap_or(1);
     for line in 0u64.. {
         let (over, interval) = seen.step(every);
         let deepest = interval.ports.iter().max_by_key(|port| port.queue);
@@ -188,7 +183,7 @@ fn lines(args: &Args, scenario: &Scenario, mut seen: Seen<'_>, every: Span) -> R
             format!("{}->{}", names[from as usize], names[to as usize])
         });
         let queue = deepest.map_or(0, |port| port.queue);
-        if args.json {
+        if as_json {
             let found = json!({
                 "time_us": interval.at.as_ps() as f64 / 1e6,
                 "delivered_gbps": interval.delivered_gbps,
@@ -225,13 +220,13 @@ fn lines(args: &Args, scenario: &Scenario, mut seen: Seen<'_>, every: Span) -> R
             return Err(Failure::Interrupted(left(interval.at, scenario)));
         }
     }
-    let end = seen.end(scenario);
-    if args.json {
+    let end = seen.end();
+    if as_json {
         let end = json!({
             "digest": hex(end.digest), "end_us": end.at.as_ps() as f64 / 1e6,
             "flows": end.flows, "complete": end.done, "stall": end.stall,
         });
         return say::data(&format!("{end}\n"));
     }
-    say::data(&format!("{}\n", end.said(seed)))
+    say::data(&format!("{}\n", end.said(&scenario.name, seed)))
 }

@@ -137,7 +137,7 @@ impl View {
             Words::raw(format!(
                 "delivered {:>9} {:<COURSE$}",
                 human::gbps(now.delivered_gbps),
-                sparks(&self.course)
+                human::sparks(self.course.iter().copied().map(Some))
             )),
             count("marked", now.marked, false),
             count("dropped", now.dropped, true),
@@ -163,7 +163,7 @@ impl View {
             let (from, to) = port.ends;
             let name = format!("{}->{}", self.node(from), self.node(to));
             let busy = port.busy.map_or("down".into(), human::percent);
-            let full = bar(port.queue as f64 / self.deepest as f64, room);
+            let full = human::bar(port.queue as f64 / self.deepest as f64, room);
             Line::from(vec![
                 Words::raw(format!("{name:<28.28}{:>9} {full} ", human::bytes(port.queue))),
                 Words::styled(format!("{busy:>7}"), self.alarm(port.busy.is_none())),
@@ -250,23 +250,6 @@ fn rows(at: Rect) -> usize {
 
 fn time(at: Time) -> String {
     human::micros(at.as_ps() as f64 / 1e6)
-}
-
-/// A bar of at most so many characters for a share.
-fn bar(share: f64, room: usize) -> String {
-    let full = (share.clamp(0.0, 1.0) * room as f64).round() as usize;
-    "#".repeat(full) + &".".repeat(room - full)
-}
-
-/// A course as one character for each value, against the largest.
-fn sparks(course: &VecDeque<f64>) -> String {
-    const STEPS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    let most = course.iter().fold(0.0f64, |most, value| most.max(*value));
-    let step = |value: f64| match value {
-        0.0 => ' ',
-        _ => STEPS[((value / most * 8.0).ceil() as usize).clamp(1, 8) - 1],
-    };
-    course.iter().map(|value| step(*value)).collect()
 }
 
 #[cfg(test)]
