@@ -18,7 +18,7 @@ import traceback
 from pathlib import Path
 
 LIBC = ctypes.CDLL(None, use_errno=True)
-FINIT_MODULE, POWER_OFF = 313, 0x4321FEDC
+FINIT_MODULE, POWER_OFF, BIND = 313, 0x4321FEDC, 0x1000
 CGROUPS = Path("/sys/fs/cgroup")
 
 
@@ -47,11 +47,22 @@ def run(*words, **how):
     return done.stdout
 
 
+def bind(fd, at):
+    """An open folder, at another place too."""
+    os.makedirs(at, exist_ok=True)
+    if LIBC.mount(f"/proc/self/fd/{fd}".encode(), at.encode(), None, BIND, None) != 0:
+        raise OSError(ctypes.get_errno(), f"bind {at}")
+
+
 def prepare(of):
-    for kind, at in [("proc", "/proc"), ("sysfs", "/sys"), ("tmpfs", "/tmp"), ("tmpfs", "/run"), ("cgroup2", CGROUPS)]:
+    mount("proc", "/proc")
+    checkout = os.open(of["checkout"], os.O_PATH)  # what is mounted next may hide it
+    for kind, at in [("sysfs", "/sys"), ("tmpfs", "/tmp"), ("tmpfs", "/run"), ("cgroup2", CGROUPS)]:
         mount(kind, at)
     if not os.path.exists("/dev/null"):
         mount("devtmpfs", "/dev")
+    bind(checkout, of["checkout"])
+    os.close(checkout)
     for at in of["scratch"]:
         os.makedirs(at, exist_ok=True)
         mount("tmpfs", at)

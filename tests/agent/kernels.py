@@ -147,7 +147,7 @@ def uml():
         modules_at = Path("/usr/lib/uml")
     of = [str(path) for path in modules(modules_at, MODULES)]
     init = KEPT / "uml-init"
-    orders = {"agent": str(agent), "faults": str(faults), "modules": of, "scratch": [str(ROOT / "target/tmp")]}
+    orders = {"agent": str(agent), "faults": str(faults), "modules": of, "checkout": str(ROOT), "scratch": [str(ROOT / "target/tmp")]}
     # Faults of marks take half of the CPU time, and are tried on the machine itself and in QEMU: here where FOREBAY_FAULTS asks for them.
     orders |= {"brief": True, "path": os.environ["PATH"], "faults_tries": os.environ.get("FOREBAY_FAULTS")}
     init.write_text(f"#!{sys.executable} -B\nimport sys\nsys.path.insert(0, {str(GUEST.parent)!r})\nimport guest\nguest.main({orders!r})\n")
@@ -233,7 +233,7 @@ def qemu(version):
     agent, faults = programs()
     at = package("qemu", newest("qemu", version), "boot/vmlinuz-*")
     of = modules(at, MODULES, KEPT / f"modules-{version}")
-    orders = {"agent": str(agent), "faults": str(faults), "modules": [str(path) for path in of], "scratch": [str(ROOT / "target/tmp")]}
+    orders = {"agent": str(agent), "faults": str(faults), "modules": [str(path) for path in of], "checkout": str(ROOT), "scratch": [str(ROOT / "target/tmp")]}
     fast = os.environ.get("FOREBAY_KVM") == "1"  # not every /dev/kvm boots a kernel
     # Interpreted, a loop of 1 ms is late now and then by more than 50 ms.
     orders |= {"path": "/bin", "faults_tries": os.environ.get("FOREBAY_FAULTS"), "deadline": None if fast else "1s"}
