@@ -22,13 +22,14 @@ local flags = ProtoField.uint16("forebay.flags", "Flags", base.HEX)
 local last = ProtoField.bool("forebay.flags.last", "Last packet, or all has arrived", 16, nil, 0x0001)
 local again = ProtoField.bool("forebay.flags.again", "Sent again", 16, nil, 0x0002)
 local resend = ProtoField.bool("forebay.flags.resend", "Requests what is missing", 16, nil, 0x0004)
+local core = ProtoField.bool("forebay.flags.core", "Cut off at a port to a switch", 16, nil, 0x0008)
 local flow = ProtoField.uint32("forebay.flow", "Flow")
 local seq = ProtoField.uint64("forebay.seq", "Seq")
 local stamp = ProtoField.uint32("forebay.stamp", "Stamp")
 local word = ProtoField.uint16("forebay.word", "Word")
 local payload = ProtoField.uint16("forebay.payload", "Payload bytes")
 
-forebay.fields = { kind, version, flags, last, again, resend, flow, seq, stamp, word, payload }
+forebay.fields = { kind, version, flags, last, again, resend, core, flow, seq, stamp, word, payload }
 
 function forebay.dissector(buffer, packet, tree)
   if buffer:len() < HEADER or buffer(1, 1):uint() ~= VERSION then
@@ -48,6 +49,7 @@ function forebay.dissector(buffer, packet, tree)
   bits:add(last, buffer(2, 2))
   bits:add(again, buffer(2, 2))
   bits:add(resend, buffer(2, 2))
+  bits:add(core, buffer(2, 2))
   top:add(flow, buffer(4, 4))
   top:add(seq, buffer(8, 8))
   top:add(stamp, buffer(16, 4))

@@ -26,8 +26,9 @@ pub struct FlowRow {
     pub acked: Option<Time>,
     /// When the sender gave it up; `None` if it did not.
     pub gave_up: Option<Time>,
-    /// FCT of the same flow alone on the empty path: first byte handed over to last byte delivered,
-    /// all packets back to back at the slowest link's rate, header bytes and store-and-forward included.
+    /// FCT of the same flow alone on the fastest of its empty paths: first byte handed over to last byte delivered,
+    /// all packets back to back at the slowest link's rate, header bytes and store-and-forward included. Where each packet takes a path of its own,
+    /// links at one distance carry the flow together.
     pub ideal: Span,
     /// Segments sent again.
     pub retransmits: u32,
@@ -71,6 +72,8 @@ pub struct CreditRow {
     pub sent: u64,
     /// Those that came and released something.
     pub used: u64,
+    /// Data packets that a credit released which is older than that of a packet before them.
+    pub backward: u64,
 }
 
 /// Payload of receiver-driven transports that one host got in one traffic class.

@@ -241,7 +241,7 @@ fn a_packet_of_a_message_is_a_datagram_as_long_as_the_model_counts() {
         dst: 1,
         src_port: 49_160,
         kind: MessageKind::Data,
-        bits: MessageBits { fin: true, again: false, resend: true },
+        bits: MessageBits { fin: true, again: false, resend: true, core: false },
         flow: 8,
         seq: 0x1_0000_0002,
         stamp: 3,
@@ -253,12 +253,14 @@ fn a_packet_of_a_message_is_a_datagram_as_long_as_the_model_counts() {
         drops: 0,
     };
     let bare = MessageFrame { kind: MessageKind::Grant, payload: 0, size: 46, ..data };
-    [data, bare].iter().for_each(|frame| files.message(0, frame));
+    let bits = MessageBits { fin: false, again: true, resend: false, core: true };
+    let cut = MessageFrame { kind: MessageKind::Trimmed, bits, ..bare };
+    [data, bare, cut].iter().for_each(|frame| files.message(0, frame));
     files.end(0, PortTotals::default());
     let bytes = std::fs::read(folder.0.join(&files.finish().unwrap()[0].file)).unwrap();
-    let mut left = [(data, 1, 1_500), (bare, 7, 52)].into_iter();
+    let mut left = [(data, 1, 1_500, 5), (bare, 7, 52, 5), (cut, 2, 52, 10)].into_iter();
     packets(&bytes, |block| {
-        let (frame, kind, length) = left.next().unwrap();
+        let (frame, kind, length, flags) = left.next().unwrap();
         let read = SlicedPacket::from_ethernet(&block.data[..block.caplen as usize]).unwrap();
         let Some(NetSlice::Ipv4(ip)) = &read.net else { panic!() };
         let ip = ip.header().to_header();
@@ -269,7 +271,7 @@ fn a_packet_of_a_message_is_a_datagram_as_long_as_the_model_counts() {
         assert_eq!(ports, (49_160, 1_021));
         let checksum = udp.to_header().calc_checksum_ipv4(&ip, payload).unwrap();
         assert_eq!(udp.checksum(), checksum);
-        let header = [kind, 1, 0, 5, 0, 0, 0, 8, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 4];
+        let header = [kind, 1, 0, flags, 0, 0, 0, 8, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 4];
         assert_eq!(payload[..22], header);
         assert_eq!(payload[22..24], frame.payload.to_be_bytes());
     });

@@ -7,15 +7,14 @@ mod rpc;
 
 use crate::build::Built;
 use crate::host::{Deliveries, Host, Sent};
-use crate::ideal;
+use crate::ideals::Ideals;
 use crate::machine;
 use crate::node::AnyNode;
 use forebay_engine::{Digest, EngineAccess, NodeId, combine};
-use forebay_net::{CLASSES, Fabric, Paths, Port, PortCounters, Routes};
+use forebay_net::{CLASSES, Fabric, Port, PortCounters};
 use forebay_record::{ClassPauseRow, FlowRow, NodeCounters, PortRow, Quantity, RunRecord, Series};
 use forebay_scenario::model::Scenario;
 use forebay_units::{Bytes, Span, Time};
-use std::collections::BTreeMap;
 
 /// What a port has counted that had not begun, and how long the transmission under way had still to go.
 pub(crate) type Unsent = (PortCounters, Span);
@@ -98,23 +97,12 @@ fn flows(scenario: &Scenario, built: &Built, nodes: &[AnyNode]) -> Vec<FlowRow> 
             delivered[one.flow as usize] = Some(one.at);
         }
     }
-    // Ideal times are of the fabric as it was laid out, whatever failed later.
-    let routes = Routes::all(&built.fabric, Paths::Hash, 0, &|_| true);
-    let overhead = scenario.fabric.wire_overhead.get();
-    let mut paths: BTreeMap<(u32, u32), Vec<ideal::Hop>> = BTreeMap::new();
+    let mut ideals = Ideals::new(scenario, built);
     let mut rows = Vec::with_capacity(sent.len());
     for (flow, one) in (0u32..).zip(sent) {
         let (Some(one), spec) = (one, common.flows[flow as usize]) else { continue };
         let size = if spec.size == Bytes::ZERO { Bytes::MAX } else { spec.size };
-        let ideal = if size == Bytes::MAX {
-            Span::ZERO
-        } else {
-            let find =
-                || ideal::path(&built.fabric, &routes, spec.src, spec.dst).unwrap_or_default();
-            let path = paths.entry((spec.src, spec.dst)).or_insert_with(find);
-            let cfg = &common.profiles[usize::from(spec.traffic)].transport;
-            ideal::fct(spec.size, cfg, overhead, path)
-        };
+        let ideal = if size == Bytes::MAX { Span::ZERO } else { ideals.fct(flow, size) };
         rows.push(FlowRow {
             flow,
             traffic: spec.traffic,

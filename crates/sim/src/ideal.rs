@@ -1,14 +1,29 @@
 //! How long a flow would take alone on the empty path.
 
-use forebay_net::{Fabric, Routes};
+use forebay_net::{Direction, Fabric, Routes};
 use forebay_transport::Config;
 use forebay_units::{BitsPerSec, Bytes, Span};
 
 /// One link of a path.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Hop {
     pub rate: BitsPerSec,
     pub flight: Span,
+    /// Rate of all links at this distance that packets of the flow may take; `rate` on a path of its own.
+    pub together: BitsPerSec,
+}
+
+impl Hop {
+    pub fn new(fabric: &Fabric, direction: &Direction) -> Self {
+        let rate = fabric.cable(direction.cable).rate;
+        Self { rate, flight: direction.flight, together: rate }
+    }
+
+    /// The best of two links that carry a flow together.
+    pub fn beside(self, other: Hop) -> Self {
+        let together = BitsPerSec::new(self.together.get().saturating_add(other.together.get()));
+        Self { rate: self.rate.max(other.rate), flight: self.flight.min(other.flight), together }
+    }
 }
 
 /// Links from one host to another, the first of equal-cost ones at each switch; `None` if there is no route.
@@ -25,7 +40,7 @@ pub(crate) fn path(fabric: &Fabric, routes: &[Routes], src: u32, dst: u32) -> Op
             if local { to.port } else { *routes.choices(to.tor).first()? }
         };
         let direction = fabric.ports_of(at)[usize::from(port)];
-        hops.push(Hop { rate: fabric.cable(direction.cable).rate, flight: direction.flight });
+        hops.push(Hop::new(fabric, &direction));
         at = direction.peer;
     }
     Some(hops)
@@ -39,14 +54,32 @@ pub(crate) fn path(fabric: &Fabric, routes: &[Routes], src: u32, dst: u32) -> Op
 pub(crate) fn fct(size: Bytes, cfg: &Config, overhead: u64, path: &[Hop]) -> Span {
     let (count, full, last) = packets_of(size, cfg, overhead);
     let first = if count > 1 { full } else { last };
-    let tx = |hop: &Hop, bytes: u64| hop.rate.time_for(Bytes::new(bytes));
+    slowest(path, (count - 1) * full + last, last, |i| serialized(&path[..i], first))
+}
+
+/// No more than the same where packets go apart and may overtake: a short last one may be the first at any link but the sender's.
+pub(crate) fn fct_apart(size: Bytes, cfg: &Config, overhead: u64, path: &[Hop]) -> Span {
+    let (count, full, last) = packets_of(size, cfg, overhead);
+    let first = if count > 1 { full } else { last };
+    let sender = path.len().min(1);
+    slowest(path, (count - 1) * full + last, last, |i| {
+        let (own, rest) = path[..i].split_at(sender.min(i));
+        let overtakes = serialized(own, last) + serialized(rest, last);
+        serialized(own, first) + serialized(rest, first).min(overtakes)
+    })
+}
+
+/// The largest over all links of a path: until something gets there (`before`), all bytes, and the way on of a packet of `last` bytes.
+fn slowest(path: &[Hop], all: u64, last: u64, before: impl Fn(usize) -> Span) -> Span {
     let flight: Span = path.iter().map(|h| h.flight).sum();
     let through = |i: usize| {
-        let before: Span = path[..i].iter().map(|h| tx(h, first)).sum();
-        let after: Span = path[i + 1..].iter().map(|h| tx(h, last)).sum();
-        before + tx(&path[i], (count - 1) * full + last) + after
+        before(i) + path[i].together.time_for(Bytes::new(all)) + serialized(&path[i + 1..], last)
     };
     flight + (0..path.len()).map(through).max().unwrap_or(Span::ZERO)
+}
+
+fn serialized(path: &[Hop], bytes: u64) -> Span {
+    path.iter().map(|hop| hop.rate.time_for(Bytes::new(bytes))).sum()
 }
 
 /// One ACK on the empty path.

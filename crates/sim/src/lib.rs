@@ -14,6 +14,7 @@ mod flow_samples;
 mod follow;
 mod host;
 mod ideal;
+mod ideals;
 mod inspect;
 mod interval;
 mod law;

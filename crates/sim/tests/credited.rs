@@ -197,6 +197,26 @@ fn every_flow_that_stops_early_ends_whatever_is_lost() {
     run(&(0..2).map(lossy).collect::<String>());
 }
 
+/// A flow leaves a detour of 40 us when its own path of 2 us heals. Credits that are still on the detour come to the sender after newer ones, so their
+/// data says so; nobody's does without the failure.
+#[test]
+fn credits_on_a_detour_come_after_newer_ones() {
+    let fabric = "kind = \"graph\"\nhosts = [\"a\", \"b\"]\nswitches = [\"s\", \"t\", \"u\"]\ncables = [\n\
+                  { a = \"a\", b = \"s\" }, { a = \"b\", b = \"t\" }, { a = \"s\", b = \"t\" }, { a = \"s\", b = \"u\", delay = \"20us\" }, { a = \"u\", b = \"t\", delay = \"20us\" }]\n\
+                  host_link = { rate = \"10Gbps\", delay = \"2us\" }\nfabric_link = { rate = \"10Gbps\", delay = \"2us\" }\nreroute_after = \"10us\"\n";
+    let flow = "[[traffic]]\nkind = \"list\"\nflows = [{ from = \"a\", to = \"b\", size = \"2MB\", at = \"0s\" }]\n";
+    let failure = "[[fault]]\nat = \"300us\"\nlink = \"s-t\"\nchange = \"down\"\nfor = \"500us\"\n";
+    let backward = |faults: &str| {
+        let scenario = with("time = \"1s\", flows = \"all\"", fabric, &format!("{flow}{faults}"));
+        let record = agreed(&scenario);
+        assert!(record.flows[0].delivered.is_some());
+        record.credits[0].backward
+    };
+    assert_eq!(backward(""), 0);
+    let after = backward(failure);
+    assert!((10..100).contains(&after), "{after}: 40 us have some 30 credits");
+}
+
 /// A lone flow wastes the credits that are under way when it ends. Stopped early, it wastes fewer, and ends as soon, but for the time of the
 /// stop on its link.
 #[test]

@@ -86,6 +86,76 @@ fn the_ideal_counts_a_short_last_packet_and_a_slow_link() {
     }
 }
 
+/// Two spines, of which the first is reached at 10 Gb/s and the second at 30. A flow on one path cannot be faster than the second one allows, wherever
+/// it goes itself; packets that take both together cannot be faster than 40 Gb/s.
+#[test]
+fn the_ideal_is_what_all_paths_of_a_flow_can_give_it() {
+    let (tx, d, packet) = (4_064 * 80, 1_000_000, 4_064);
+    let fabric = |routing: &str| {
+        format!(
+            "[fabric]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 8\nrouting = \"{routing}\"{LINKS}{FABRIC_LINK}\
+             [[fabric.override]]\nwhere = \"leaf[0]-spine[0]\"\nrate = \"10Gbps\"\n[[fabric.override]]\nwhere = \"leaf[0]-spine[1]\"\nrate = \"30Gbps\"\n"
+        )
+    };
+    let flows = |n: u64, of: u64| {
+        // So far apart that each is alone.
+        let one = |i: u64| {
+            format!(
+                "{{ from = \"leaf[0].host[{i}]\", to = \"leaf[1].host[{i}]\", size = \"{}B\", at = \"{}us\" }}",
+                n * 4_000,
+                i * 5_000
+            )
+        };
+        let flows: Vec<String> = (0..of).map(one).collect();
+        format!("[[traffic]]\nkind = \"list\"\nflows = [{}]\n", flows.join(", "))
+    };
+    let of = |routing: &str, head: &str, n: u64| {
+        run(&scenario(&format!("{head}{}{}", fabric(routing), flows(n, 8))), 1, Options::default())
+            .record
+    };
+    for n in [1, 2, 500] {
+        let third = |rest: u64| 4 * d + 3 * tx + n * packet * 800 / 3 + rest;
+        let hashed = of("ecmp", HEAD, n);
+        let mut slowdowns: Vec<f64> =
+            hashed.flows.iter().filter_map(|flow| flow.slowdown()).collect();
+        assert!(hashed.flows.iter().all(|flow| flow.ideal.as_ps() == third(0)), "{n} packets");
+        slowdowns.sort_by(f64::total_cmp);
+        assert_eq!(slowdowns[0], 1.0, "a flow on the faster path");
+        assert!((1.2..3.1).contains(&slowdowns[7]) && slowdowns.len() == 8, "{slowdowns:?}");
+        let together = (4 * d + 3 * tx + n * packet * 200).max(4 * d + 3 * tx + packet * 800 / 3);
+        let messages =
+            HEAD.replace("tcp\"\nlaw = \"reno\"", "receiver-driven\"\nlaw = \"homa\"\nlevels = 1");
+        let messages = messages.replace("delayed_ack = false\n", "");
+        let messages = messages.replace("initial_window", "window");
+        for routing in ["spray", "source"] {
+            for flow in of(routing, &messages, n).flows {
+                assert_eq!(flow.ideal.as_ps(), together, "{n} packets");
+                let slowdown = flow.slowdown().expect("it ends");
+                // Packets take both alike, so the slower one has half of them.
+                assert!((1.0..2.3).contains(&slowdown), "{n} packets: {slowdown}");
+            }
+        }
+    }
+}
+
+/// Four uplinks of 40 Gb/s carry 100 Gb/s together.
+#[test]
+fn a_sprayed_flow_over_narrow_uplinks_is_as_fast_as_its_receivers_link() {
+    let narrow = FABRIC_LINK.replace("100Gbps", "40Gbps");
+    let text = format!(
+        "{}[fabric]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 4\nhosts_per_leaf = 1\nrouting = \"source\"{LINKS}{narrow}\
+         [[traffic]]\nkind = \"list\"\nflows = [{{ from = \"leaf[0].host[0]\", to = \"leaf[1].host[0]\", size = \"4MB\", at = \"0s\" }}]\n",
+        HEAD.replace("tcp\"\nlaw = \"reno\"", "receiver-driven\"\nlaw = \"homa\"\nlevels = 1")
+            .replace("delayed_ack = false\n", "")
+            .replace("initial_window", "window")
+    );
+    let flow = run(&scenario(&text), 1, Options::default()).record.flows[0];
+    let (tx, narrow) = (4_064 * 80, 4_064 * 200);
+    assert_eq!(flow.ideal.as_ps(), 4_000_000 + tx + 2 * narrow + 1_000 * tx);
+    let slowdown = flow.slowdown().expect("it ends");
+    assert!((1.0..1.02).contains(&slowdown), "{slowdown}");
+}
+
 /// The end of a run is a multiple of the grain, and no step in between, and no fault, moves it.
 #[test]
 fn an_early_stop_is_a_multiple_of_the_grain_whatever_comes_before_it() {

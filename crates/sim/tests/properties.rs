@@ -102,7 +102,7 @@ fn invariants(drawn: &Drawn, scenario: &Scenario) {
 
     let record = &whole.record;
     for flow in record.flows.iter().filter(|f| !f.is_endless()) {
-        if let (Some(fct), true) = (flow.fct(), drawn.even) {
+        if let (Some(fct), true) = (flow.fct(), drawn.never_better) {
             assert!(
                 fct >= flow.ideal,
                 "flow {} took {fct}, less than its ideal {}",
@@ -187,7 +187,7 @@ fn rpcs(drawn: &Drawn, record: &RunRecord) {
             all = (all.0 + rpc.request.get(), all.1 + rpc.response.get());
             if let Some(latency) = rpc.latency() {
                 whole = all;
-                assert!(!drawn.even || latency >= rpc.ideal, "{rpc:?}");
+                assert!(!drawn.never_better || latency >= rpc.ideal, "{rpc:?}");
             }
         }
         // A one-way RPC is over when TCP has it, which may be before its application does.

@@ -260,7 +260,7 @@ fn port_total(summary: &Summary, counter: &str) -> f64 {
     summary.network.port_totals.get(counter).copied().unwrap_or(0) as f64
 }
 
-const COUNTS: [Named<Count>; 19] = [
+const COUNTS: [Named<Count>; 20] = [
     ("drops", "packets refused for lack of buffer, over all seeds", |s| {
         s.network.dropped_packets as f64
     }),
@@ -283,6 +283,11 @@ const COUNTS: [Named<Count>; 19] = [
         "credits_wasted",
         "credits, grants and pulls that released nothing, without those that metered ports dropped, over all seeds",
         |s| s.wasted_credits() as f64,
+    ),
+    (
+        "credits_backward",
+        "data packets that came with an older credit than one before them, over all seeds",
+        |s| s.network.credits_backward as f64,
     ),
     ("nic_drops", "packets that NICs dropped where memory is modelled, over all seeds", |s| {
         s.network.nic_dropped_packets as f64

@@ -294,6 +294,10 @@ pub trait ReceiverHalf<C: Transport>: Clone + Debug {
     fn credits_sent(&self, _host: Option<&C::Host>) -> u64 {
         0
     }
+    /// Data packets whose credit was older than that of one before, where credits have numbers.
+    fn credits_backward(&self) -> u64 {
+        0
+    }
     /// How the flow stands, where its receiver gives credit.
     fn credit_state(&self, _cfg: &C, _host: Option<&C::Host>) -> CreditState {
         CreditState::default()

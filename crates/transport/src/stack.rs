@@ -674,6 +674,11 @@ impl Receiver {
         each!(Receiver, self, |of| of.credits_sent(host))
     }
 
+    /// Data packets whose credit was older than that of one before: credits and data took different paths.
+    pub fn credits_backward(&self) -> u64 {
+        each!(Receiver, self, |of| of.half.credits_backward())
+    }
+
     /// How the flow stands, where its receiver gives credit. `host` has the halves of the host that it was made with.
     pub fn credit_state(&self, host: &HostHalves) -> CreditState {
         each!(Receiver, self, |of| of.credit_state(host))

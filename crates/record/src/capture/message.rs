@@ -74,6 +74,8 @@ pub struct MessageBits {
     pub again: bool,
     /// A grant that requests what is missing.
     pub resend: bool,
+    /// A header whose payload was cut off at a port to a switch, where the transport wants to know.
+    pub core: bool,
 }
 
 /// Port of UDP at the other end: experiment 1 (RFC 4727, section 6).
@@ -114,8 +116,9 @@ impl MessageFrame {
     }
 
     fn header(&self) -> [u8; HEADER_LEN] {
-        let MessageBits { fin, again, resend } = self.bits;
-        let flags = u16::from(fin) | u16::from(again) << 1 | u16::from(resend) << 2;
+        let MessageBits { fin, again, resend, core } = self.bits;
+        let bits = [fin, again, resend, core].map(u16::from);
+        let flags = (0..).zip(bits).map(|(place, bit)| bit << place).sum::<u16>();
         let mut header = [0; HEADER_LEN];
         (header[0], header[1]) = (self.kind as u8, VERSION);
         header[2..4].copy_from_slice(&flags.to_be_bytes());

@@ -24,6 +24,8 @@ pub(super) static CREDITS: Of<CreditRow> = Of {
             = |c, _| Number(c.sent) => |c, cell| c.sent = cell.number()?]
         ["credits_used" "packets" "Those that came to the sender and released something: a packet, or of grants and pulls, which are cumulative, more credit than was known. The others were dropped on the way (dropped_credits of ports.csv), came when nothing was left to send or late, or were under way at the end.",
             = |c, _| Number(c.used) => |c, cell| c.used = cell.number()?]
+        ["credits_backward" "packets" "Data packets that came with an older credit than one before them (expresspass): credits and data took different paths for a while, such as after a failure.",
+            = |c, _| Number(c.backward) => |c, cell| c.backward = cell.number()?]
     },
 };
 

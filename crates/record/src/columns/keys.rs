@@ -4,9 +4,10 @@
 //! `_ps`, `_us`, `_s`, `_bytes`, `_bps`, `_gbps`.
 
 /// What the ideal FCT is; copied into every manifest.
-pub const IDEAL_FCT_DEFINITION: &str = "FCT of the same flow alone on the empty path, in \
+pub const IDEAL_FCT_DEFINITION: &str = "FCT of the same flow alone on the fastest of its empty paths, in \
 picoseconds: first byte handed over to last byte delivered, all packets back to back at the slowest \
-link's rate, header bytes and store-and-forward included";
+link's rate, header bytes and store-and-forward included; where each packet takes a path of its own, links at one distance \
+carry the flow together";
 
 /// What the ideal latency of an RPC is.
 pub const IDEAL_LATENCY_DEFINITION: &str = "Latency of the same RPC alone on the empty path, in \

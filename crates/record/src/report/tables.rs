@@ -311,7 +311,11 @@ pub(super) fn tiles(summary: &Summary) -> String {
     let credits = summary.port_total("dropped_credits");
     if net.credits_sent > 0 {
         let (dropped, wasted) = (count(credits), count(summary.wasted_credits()));
-        let note = format!("{dropped} dropped by ports, {wasted} released nothing");
+        let backward = match net.credits_backward {
+            0 => String::new(),
+            n => format!(", {} came backward: their data takes other paths", count(n)),
+        };
+        let note = format!("{dropped} dropped by ports, {wasted} released nothing{backward}");
         tiles.push(("Credits sent".into(), count(net.credits_sent), note));
     } else if credits > 0 {
         let note = "by ports that meter them, beside the packets dropped";

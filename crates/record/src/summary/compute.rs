@@ -270,6 +270,7 @@ fn network(about: &About, runs: &[RunRecord]) -> Network {
         net.packet_hops += run.totals.packet_hops;
         net.credits_sent += run.credits.iter().map(|row| row.sent).sum::<u64>();
         net.credits_used += run.credits.iter().map(|row| row.used).sum::<u64>();
+        net.credits_backward += run.credits.iter().map(|row| row.backward).sum::<u64>();
         drops.push(share(switch_drops, switch_tx + switch_drops));
         marks.push(share(switch_marks, switch_tx));
         losses.push(share(lost, tx));

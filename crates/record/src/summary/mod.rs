@@ -226,6 +226,9 @@ pub struct Network {
     /// Those that came and released something.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub credits_used: u64,
+    /// Data packets that came with an older credit than one before them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub credits_backward: u64,
     /// Segments delivered to receivers, duplicates included.
     pub delivered_segments: u64,
     /// Largest queue of any port in any seed.

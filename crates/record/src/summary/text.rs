@@ -296,6 +296,13 @@ impl Summary {
         };
         let line = line.plain(format!("{} dropped by ports", count(dropped)));
         let line = self.mostly(line, dropped, |tier| tier.dropped_credits);
+        let line = match self.network.credits_backward {
+            0 => line,
+            n => line.add(
+                Tone::Warn,
+                format!("; {} went backward: their data takes other paths", count(n)),
+            ),
+        };
         (sent + dropped > 0).then_some(line)
     }
 

@@ -255,8 +255,12 @@ pub fn with_why(mut run: RunRecord) -> RunRecord {
 
 /// A made-up simulation in which receivers of every third flow sent credits.
 pub fn with_credits(mut run: RunRecord) -> RunRecord {
-    let row =
-        |flow: &FlowRow| CreditRow { flow: flow.flow, sent: 40 + u64::from(flow.flow), used: 40 };
+    let row = |flow: &FlowRow| CreditRow {
+        flow: flow.flow,
+        sent: 40 + u64::from(flow.flow),
+        used: 40,
+        backward: u64::from(flow.flow),
+    };
     run.credits = run.flows.iter().step_by(3).map(row).collect();
     let arrivals = |class: u8, unscheduled: u64, scheduled: u64| ClassArrivalRow {
         host: 1,

@@ -35,6 +35,7 @@ pub(super) fn frame(seen: &Seen, flow: &FlowSpec, cfg: &Config) -> MessageFrame 
             fin: packet.flags.has(Flags::FIN),
             again: packet.flags.has(Flags::RETRANSMIT),
             resend: packet.flags.has(Flags::RESEND),
+            core: packet.flags.has(Flags::CORE),
         },
         flow: packet.flow.0,
         seq: packet.seq,

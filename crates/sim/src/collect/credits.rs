@@ -18,17 +18,19 @@ pub(super) fn by_flow(nodes: &[AnyNode]) -> Vec<CreditRow> {
         let ended = host.delivered().iter().map(|one| (one.flow, one.credits_sent));
         rows.extend(ended.chain(host.credits_of_unfinished()).filter(|(_, sent)| *sent > 0));
     }
-    let mut used = BTreeMap::new();
+    let (mut used, mut backward) = (BTreeMap::new(), BTreeMap::new());
     if !rows.is_empty() {
         for host in nodes.iter().filter_map(AnyNode::host) {
             let all = host.sent().iter().copied().chain(host.unfinished().map(|u| u.0));
             used.extend(all.map(|one| (one.flow, one.credits_used)));
+            backward.extend(host.backward_credits());
         }
     }
     let row = |(flow, sent): (u32, u32)| CreditRow {
         flow,
         sent: sent.into(),
         used: used.get(&flow).copied().unwrap_or_default().into(),
+        backward: backward.get(&flow).copied().unwrap_or_default(),
     };
     rows.into_iter().map(row).collect()
 }

@@ -40,6 +40,7 @@ pub(super) struct Receivers {
     pub halves: Box<HostHalves>, // what they have in common, by kind of flow
     pub free: Vec<u32>,
     pub finished: Vec<Delivered>,
+    pub backward: Vec<(u32, u64)>, // flows that ended and had credit numbers that went backward, and how many
 }
 
 impl Receivers {
@@ -185,6 +186,10 @@ impl Host {
         self.receive.free.push(slot);
         let receiver = &self.receive.slots[slot as usize].receiver;
         let credits_sent = receiver.credits_sent(&self.receive.halves) as u32;
+        let backward = receiver.credits_backward();
+        if backward > 0 {
+            self.receive.backward.push((flow.0, backward));
+        }
         self.receive.finished.push(Delivered { flow: flow.0, credits_sent, at: now });
         if !self.common.gives_up(flow.0) {
             out.done();
@@ -197,6 +202,14 @@ impl Host {
         let Receivers { slots, of, halves, .. } = &self.receive;
         of.live()
             .map(|(flow, slot)| (flow, slots[slot as usize].receiver.credits_sent(halves) as u32))
+    }
+
+    /// Flows of which data came that an older credit had released than data before it, and how often.
+    pub fn backward_credits(&self) -> impl Iterator<Item = (u32, u64)> {
+        let Receivers { slots, of, backward, .. } = &self.receive;
+        let open =
+            of.live().map(|(flow, slot)| (flow, slots[slot as usize].receiver.credits_backward()));
+        backward.iter().copied().chain(open)
     }
 
     /// How flows that began and are not complete here stand, in no order.

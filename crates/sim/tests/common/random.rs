@@ -27,8 +27,8 @@ pub struct Drawn {
     pub limit_bytes: Option<u64>,
     /// In packets.
     pub limit_packets: Option<u64>,
-    /// All paths between two hosts are alike, so that the ideal FCT is that of every path.
-    pub even: bool,
+    /// No fault lets a flow be faster than the fabric as it was laid out, so nobody is faster than ideal.
+    pub never_better: bool,
     /// End of the run in ps.
     pub stop_ps: u64,
     /// Some in-ports pause.
@@ -89,10 +89,11 @@ struct Names {
 /// The scenario of this seed. `order` shuffles the lines of a graph, which must change nothing.
 pub fn draw(seed: u64, order: u64) -> Drawn {
     let mut d = Draw(Stream::new(seed, 0, Purpose::Test));
-    let mut drawn = Drawn { seed, ordered: true, even: true, boundless: true, ..Drawn::default() };
+    let mut drawn =
+        Drawn { seed, ordered: true, never_better: true, boundless: true, ..Drawn::default() };
     let mut longest = 0;
     let mut fabric = String::new();
-    let names = shape(&mut d, order, &mut fabric, &mut drawn, &mut longest);
+    let names = shape(&mut d, order, &mut fabric, &mut longest);
     // Whatever has to cross the fabric a few times can, and queues have time to build.
     // Not so long that a run could count as stalled, which is not for the reference engine to see.
     drawn.stop_ps =
@@ -146,13 +147,7 @@ fn link(d: &mut Draw, longest: &mut u64, hops: u64) -> String {
     format!("{{ rate = \"{}\", delay = \"{delay}ps\" }}", d.rate())
 }
 
-fn shape(
-    d: &mut Draw,
-    order: u64,
-    out: &mut String,
-    drawn: &mut Drawn,
-    longest: &mut u64,
-) -> Names {
+fn shape(d: &mut Draw, order: u64, out: &mut String, longest: &mut u64) -> Names {
     let host_link = link(d, longest, 2);
     let fabric_link = link(d, longest, 4);
     let links = format!("host_link = {host_link}\nfabric_link = {fabric_link}\n");
@@ -212,19 +207,12 @@ fn shape(
             cables.extend::<Vec<String>>(pairs(&ends));
             Names { hosts: ends.into_iter().map(|e| e.0).collect(), cables }
         }
-        _ => graph(d, order, out, &links, drawn, longest),
+        _ => graph(d, order, out, &links, longest),
     }
 }
 
 /// A random connected graph with hosts hung on it; some cables differ.
-fn graph(
-    d: &mut Draw,
-    order: u64,
-    out: &mut String,
-    links: &str,
-    drawn: &mut Drawn,
-    longest: &mut u64,
-) -> Names {
+fn graph(d: &mut Draw, order: u64, out: &mut String, links: &str, longest: &mut u64) -> Names {
     let switches = d.between(1, 6);
     let hosts = d.between(2, 8);
     let mut ends: Vec<(String, String)> =
@@ -243,13 +231,11 @@ fn graph(
         let mut own = String::new();
         if d.one_in(4) {
             let _ = write!(own, ", rate = \"{}\"", d.rate());
-            drawn.even = false;
         }
         if d.one_in(4) {
             let delay = d.delay_ps();
             *longest += delay * 2;
             let _ = write!(own, ", delay = \"{delay}ps\"");
-            drawn.even = false;
         }
         lines.push(format!("    {{ a = \"{a}\", b = \"{b}\"{own} }},"));
     }
@@ -276,7 +262,6 @@ fn graph(
 fn fabric_keys(d: &mut Draw, out: &mut String, drawn: &mut Drawn) {
     let routing = d.of(&["ecmp", "ecmp", "ecmp-symmetric", "spray"]);
     drawn.ordered = routing != "spray";
-    drawn.even &= drawn.ordered; // several paths at once may be faster than one
     drawn.overhead = d.of(&[0, 0, 24, 1]);
     let _ = writeln!(out, "routing = \"{routing}\"\nwire_overhead = \"{}B\"", drawn.overhead);
     let _ = writeln!(out, "dead_port = \"{}\"", d.of(&["drop", "hold"]));
@@ -498,7 +483,6 @@ fn receiver_driven(
     let mut d = Draw(Stream::new(seed, 18, Purpose::Test));
     let mut out = format!("[transport]\nkind = \"receiver-driven\"\nlaw = \"{law}\"\n");
     drawn.ordered = law == "expresspass";
-    drawn.even &= drawn.ordered;
     if law == "expresspass" {
         meter(&mut d, classes, fabric, drawn);
         let (mss, class) = (d.of(&[1_460, 1_460, 900, 4_000]), d.0.below(classes));
@@ -836,7 +820,6 @@ fn own_routing(seed: u64, drawn: &mut Drawn) -> String {
     }
     let routing = d.of(&["ecmp", "ecmp-symmetric", "spray", "ecmp-murmur3"]);
     drawn.ordered = routing != "spray";
-    drawn.even &= drawn.ordered;
     format!("routing = \"{routing}\"\n")
 }
 
@@ -949,12 +932,12 @@ fn faults(d: &mut Draw, names: &Names, drawn: &mut Drawn) -> String {
         };
         let what = match d.0.below(4) {
             0 | 1 => {
-                drawn.even = false; // the queue of a detour drains while the healed path carries more
+                drawn.never_better = false; // the queue of a detour drains while the healed path carries more
                 "change = \"down\"".to_string()
             }
             2 => {
                 let rate = d.of(&["1Gbps", "100Gbps", "100Mbps", "999999937bps"]);
-                drawn.even &= rate != "100Gbps"; // may be faster than the fabric as it was laid out
+                drawn.never_better &= rate != "100Gbps"; // may be faster than the fabric as it was laid out
                 format!("rate = \"{rate}\"")
             }
             _ => format!("loss = {}", d.of(&["0.01", "0.2", "1.0"])),

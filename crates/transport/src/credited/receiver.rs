@@ -217,11 +217,6 @@ impl CreditedReceiver {
         true
     }
 
-    /// Data packets whose credit was older than that of one before: credits and data take different paths.
-    pub fn backward(&self) -> u64 {
-        self.backward
-    }
-
     /// Requests what is missing: the first byte, and all after it; or each hole.
     fn nack(&mut self, cfg: &CreditedConfig, now: Time, sink: &mut impl PacketSink) {
         match self.there.as_ref().map(|there| there.holes()) {
@@ -421,6 +416,10 @@ impl ReceiverHalf<CreditedConfig> for CreditedReceiver {
         u64::from(self.sent) + self.clock.as_ref().map_or(0, |clock| clock.number)
     }
 
+    fn credits_backward(&self) -> u64 {
+        self.backward
+    }
+
     fn credit_state(&self, cfg: &CreditedConfig, _host: Option<&CreditedHost>) -> CreditState {
         let kept = self.there.as_ref().map_or(0, |there| there.packets.count_from(there.next));
         CreditState {
@@ -491,7 +490,7 @@ mod tests {
                 credits += 1;
             }
         }
-        receiver.backward()
+        receiver.credits_backward()
     }
 
     /// Credits and data that keep to their links come in order. Where every other credit takes 50 us longer, its data shows it.
