@@ -285,19 +285,27 @@ def traffic(wire, folder, echo, more, share):
 
 
 def back(wire, folder):
-    """An interface that goes and comes back under its name is marked at again."""
+    """An interface whose cable, or which itself, goes and comes back under its name is marked at again."""
     agent = Agent(wire, folder, WAYS[0])
     until(wire, True)
+    run("ip", "-n", wire.far.name, "link", "set", "far0", "down")
+    begun = time.monotonic()
+    while agent.metric("forebay_gone") != 1 or agent.metric("forebay_marks_wanted") != 0:
+        assert time.monotonic() < begun + 5, agent.text()
+        time.sleep(0.01)
+    run("ip", "-n", wire.far.name, "link", "set", "far0", "up")
+    until(wire, True)
+    assert 'forebay_undo_total{cause="back"} 1' in agent.text() and agent.metric("forebay_gone") == 0, agent.text()
     run("ip", "-n", wire.near.name, "link", "del", wire.nic)
     time.sleep(0.6)  # two looks of the guard
     assert agent.metric("forebay_gone") == 1, agent.text()
     wire.cable()
     until(wire, True)
-    assert 'forebay_undo_total{cause="back"} 1' in agent.text() and agent.metric("forebay_gone") == 0, agent.text()
+    assert 'forebay_undo_total{cause="back"} 2' in agent.text() and agent.metric("forebay_gone") == 0, agent.text()
     code, out, said = agent.end()
-    assert code == 0 and f"{wire.nic}: gone; " in said and f"{wire.nic}: back; " in said, (code, out, said)
+    assert code == 0 and said.count(f"{wire.nic}: gone; ") == 2 and said.count(f"{wire.nic}: back; ") == 2, (code, out, said)
     assert "clsact" not in filters(wire), filters(wire)
-    print(f"{WAYS[0]}: an interface that was gone is marked at again when it is back")
+    print(f"{WAYS[0]}: an interface whose cable, or which itself, was gone is marked at again when it is back")
 
 
 class Stream:
@@ -435,6 +443,7 @@ def main():
             fault(wire, folder, link, "SIGKILL of the loop", loop, tries)
             fault(wire, folder, link, "SIGSTOP of the loop", [("loop", stop)], tries)
             fault(wire, folder, link, "SIGKILL of the guard", guard, tries)
+            fault(wire, folder, link, "SIGSTOP of the guard", [("guard", stop)], tries)
             for way in dict.fromkeys([link, "clsact"]):
                 fault(wire, folder, way, "SIGKILL of both", guard + loop, tries)
             fault(wire, folder, link, "SIGSTOP of both", [("guard", stop), ("loop", stop)], tries)

@@ -106,6 +106,9 @@ pub struct Run {
     /// What to do, whatever the configuration says
     #[arg(long, value_enum)]
     pub mode: Option<Mode>,
+    /// Run the loop on this core alone; with a period below 1ms it spins there, so give it one that nothing else runs on (isolcpus)
+    #[arg(long, value_name = "N")]
+    pub core: Option<u32>,
     /// End after this time, from 1ms to 24h; an interrupt ends it earlier
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     pub time: Option<Span>,

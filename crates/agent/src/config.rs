@@ -18,7 +18,8 @@ pub struct Config {
     /// What the agent does. Default: observe. The option --mode goes before it.
     #[serde(default)]
     pub mode: Mode,
-    /// Time between two readings, from 1ms to 1s. Default: 1ms.
+    /// Time between two readings, from 1ms to 1s; with the option --core from 10us on: below 1ms the loop spins on that core.
+    /// Default: 1ms.
     #[serde(default = "every")]
     pub every: Span,
     /// Time without a sign of life of the control loop after which it is killed and everything is lifted, from 10ms to 10s.
@@ -160,17 +161,22 @@ fn hostcc() -> String {
     "hostcc".into()
 }
 
-/// Reads and checks a file.
-pub fn load(path: &Path) -> Result<Config, Failure> {
+/// The shortest period of a loop that sleeps in between, and of one that spins on a core of its own.
+pub const SLEEPS: Span = Span::from_ms(1);
+const SPINS: Span = Span::from_us(10);
+
+/// Reads and checks a file, for a loop that has a core of its own or has none.
+pub fn load(path: &Path, own_core: bool) -> Result<Config, Failure> {
     let name = path.display().to_string();
     let text = fs::read_to_string(path)
         .map_err(|error| Failure::Input(format!("{name} cannot be read: {error}")))?;
-    parse(&name, &text).map_err(Failure::Input)
+    parse(&name, &text, own_core).map_err(Failure::Input)
 }
 
 /// Checks a text. The error has one sentence for each thing to put right.
-fn parse(name: &str, text: &str) -> Result<Config, String> {
-    forebay_scenario::read_as(name, text, problems).map_err(|error| error.to_string())
+pub fn parse(name: &str, text: &str, own_core: bool) -> Result<Config, String> {
+    let judge = |config: &Config| problems(config, own_core);
+    forebay_scenario::read_as(name, text, judge).map_err(|error| error.to_string())
 }
 
 /// Whether this is a path below the cgroup v2 mount; the mount itself is none.
@@ -182,8 +188,17 @@ fn is_cgroup(path: &str) -> bool {
 }
 
 /// Keys and sentences of what the form allows and the agent does not.
-fn problems(config: &Config) -> Vec<(String, String)> {
+fn problems(config: &Config, own_core: bool) -> Vec<(String, String)> {
     let mut found = Vec::new();
+    if !own_core && (SPINS..SLEEPS).contains(&config.every) {
+        found.push((
+            "every".into(),
+            format!(
+                "\"{}\" is less than {SLEEPS}, so the loop would spin; give it a core of its own with --core N, or write {SLEEPS} or more",
+                config.every
+            ),
+        ));
+    }
     let mut say = |key: String, text: String| found.push((key, text));
     let mut within = |key: &str, span: Span, least: Span, most: Span| {
         if !(least..=most).contains(&span) {
@@ -193,7 +208,7 @@ fn problems(config: &Config) -> Vec<(String, String)> {
             );
         }
     };
-    within("every", config.every, Span::from_ms(1), Span::from_secs(1));
+    within("every", config.every, SPINS, Span::from_secs(1));
     within("deadline", config.deadline, Span::from_ms(10), Span::from_secs(10));
     if config.deadline < config.every * 4 {
         say(

@@ -7,7 +7,7 @@ use crate::senses::{COUNTERS, Senses};
 use forebay_laws::host::{Counters, Echo, HostEvent, HostParams, HostStart, Reading, Side, Signal};
 use forebay_laws::host_driver::{Counter, Driver, Pace, Plant, Written};
 use forebay_laws::log::Tap;
-use forebay_linux::board::WORDS;
+use forebay_linux::board::{Board, WORDS};
 use forebay_units::{Span, Time};
 use std::time::Duration;
 
@@ -116,9 +116,11 @@ pub struct Status {
 pub struct Shown {
     /// Time of the last reading of lines, in nanoseconds, and its raw value.
     pub lines: (u64, u64),
-    /// The same of units that came in.
+    /// Mean of the lines between the last two readings, which is I_S, in thousandths of a line.
+    pub mean_lines: u64,
+    /// As `lines`, of units that came in.
     pub inserts: (u64, u64),
-    /// The same of packets that the NIC dropped, of signs of slow cores, and of bytes that memory moved, for a law that wants those.
+    /// As `lines`, of packets that the NIC dropped, of signs of slow cores, and of bytes that memory moved, for a law that wants those.
     pub drops: (u64, u64),
     /// See `drops`.
     pub slow: (u64, u64),
@@ -132,16 +134,45 @@ pub struct Shown {
     pub marks: bool,
 }
 
+impl Shown {
+    /// As they lie on a board.
+    fn numbers(&self) -> [u64; EACH] {
+        let marks = u64::from(self.marks);
+        let [lines, inserts, drops, slow, memory] =
+            [self.lines, self.inserts, self.drops, self.slow, self.memory];
+        [
+            lines.0,
+            lines.1,
+            inserts.0,
+            inserts.1,
+            drops.0,
+            drops.1,
+            slow.0,
+            slow.1,
+            memory.0,
+            memory.1,
+            self.unread,
+            self.level,
+            marks,
+            self.mean_lines,
+        ]
+    }
+}
+
 const HEAD: usize = 11;
-const EACH: usize = 13;
+const EACH: usize = 14;
 const _: () = assert!(HEAD + EACH * MOST_STACKS <= WORDS);
 
 impl Status {
-    /// As it lies on a board.
-    pub fn words(&self) -> [u64; WORDS] {
-        let mut words = [0; WORDS];
-        let (foreign, stacks) = (u64::from(self.foreign), self.stacks.len() as u64);
-        words[..HEAD].copy_from_slice(&[
+    /// Shows it on a board.
+    pub fn publish(&self, board: &Board) {
+        let stacks = self.stacks.iter().flat_map(Shown::numbers);
+        board.publish(self.head().into_iter().chain(stacks));
+    }
+
+    /// The numbers before those of the stacks.
+    fn head(&self) -> [u64; HEAD] {
+        [
             self.rounds,
             self.now_ns,
             self.busy_ns,
@@ -151,18 +182,9 @@ impl Status {
             self.writes,
             self.failed,
             self.renewals,
-            foreign,
-            stacks,
-        ]);
-        for (to, of) in words[HEAD..].chunks_exact_mut(EACH).zip(&self.stacks) {
-            let marks = u64::from(of.marks);
-            let readings = [of.lines, of.inserts, of.drops, of.slow, of.memory];
-            for (to, (at, raw)) in to.chunks_exact_mut(2).zip(readings) {
-                to.copy_from_slice(&[at, raw]);
-            }
-            to[EACH - 3..].copy_from_slice(&[of.unread, of.level, marks]);
-        }
-        words
+            u64::from(self.foreign),
+            self.stacks.len() as u64,
+        ]
     }
 
     /// From a board.
@@ -177,6 +199,7 @@ impl Status {
             unread: of[10],
             level: of[11],
             marks: of[12] != 0,
+            mean_lines: of[13],
         };
         Self {
             rounds: words[0],
@@ -206,6 +229,7 @@ pub struct Controller<S, T> {
     logs: Vec<Tap>,  // for the first start of each law
     lasts: Duration,
     looked: Duration,
+    absent: u64, // stacks whose laws have been ended, a bit each
     status: Status,
 }
 
@@ -229,6 +253,7 @@ impl<S: Senses, T: Throttle> Controller<S, T> {
             drivers: Vec::new(),
             epoch: now,
             looked: now,
+            absent: 0,
             status: Status {
                 stacks: vec![Shown::default(); stacks.min(MOST_STACKS)],
                 ..Status::default()
@@ -252,6 +277,27 @@ impl<S: Senses, T: Throttle> Controller<S, T> {
     pub fn count(&mut self, busy: Duration, late: bool) {
         self.status.busy_ns += busy.as_nanos() as u64;
         self.status.late += u64::from(late);
+    }
+
+    /// Ends the laws of stacks whose interfaces have gone, a bit for each stack: their marks end, and the next round lifts their levels. They
+    /// begin again with a start of the whole.
+    pub fn absent(&mut self, stacks: u64) {
+        let gone = stacks & !self.absent;
+        self.absent |= stacks;
+        if gone == 0 {
+            return;
+        }
+        let time = self.time(Duration::from_nanos(self.status.now_ns));
+        for (stack, driver) in self.drivers.iter_mut().enumerate() {
+            if gone >> stack & 1 == 1 {
+                driver.on_event(time, HostEvent::Disable);
+            }
+        }
+    }
+
+    /// The laws' time.
+    fn time(&self, now: Duration) -> Time {
+        Time::ZERO + span(now.saturating_sub(self.epoch))
     }
 
     /// One round.
@@ -279,7 +325,7 @@ impl<S: Senses, T: Throttle> Controller<S, T> {
                 }
             }
         }
-        let time = Time::ZERO + span(now.saturating_sub(self.epoch));
+        let time = self.time(now);
         let mut drivers = std::mem::take(&mut self.drivers);
         for (stack, driver) in drivers.iter_mut().enumerate() {
             driver.run(time, &mut self.plant(stack));
@@ -296,8 +342,7 @@ impl<S: Senses, T: Throttle> Controller<S, T> {
 
     /// Ends the laws and lifts everything.
     pub fn end(&mut self) {
-        let time =
-            Time::ZERO + span(Duration::from_nanos(self.status.now_ns).saturating_sub(self.epoch));
+        let time = self.time(Duration::from_nanos(self.status.now_ns));
         for driver in &mut self.drivers {
             driver.on_event(time, HostEvent::Disable);
         }
@@ -312,7 +357,7 @@ impl<S: Senses, T: Throttle> Controller<S, T> {
     }
 
     fn start(&mut self, now: Duration) {
-        self.epoch = now;
+        (self.epoch, self.absent) = (now, 0); // who tells of absent stacks tells again
         let Terms { at, pace, .. } = self.terms;
         let mut logs = std::mem::take(&mut self.logs).into_iter();
         let laws = self.laws.iter().map(|law| match logs.next() {
@@ -345,7 +390,12 @@ impl<S: Senses, T> View<'_, S, T> {
             return None;
         };
         let last = match counter {
-            Counter::Occupancy => &mut shown.lines,
+            Counter::Occupancy => {
+                let ns = (at.as_nanos() as u64).saturating_sub(shown.lines.0);
+                let rise = raw.wrapping_sub(shown.lines.1).saturating_mul(1000);
+                shown.mean_lines = rise.checked_div(ns).unwrap_or(0);
+                &mut shown.lines
+            }
             Counter::Inserts => &mut shown.inserts,
             Counter::NicDrops => &mut shown.drops,
             Counter::SlowCpu => &mut shown.slow,

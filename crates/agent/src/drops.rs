@@ -121,6 +121,11 @@ impl Machine {
         Ok(Self { counters, sums, row: Vec::new() })
     }
 
+    /// Whether resctrl counts the bytes that memory moved.
+    pub fn is_of_resctrl(&self) -> bool {
+        self.counters.each().any(|of| of.name.starts_with("mbm."))
+    }
+
     /// Its counters, for [`Machine::of`] in another process.
     pub fn handed(&self) -> (Vec<Handed>, Vec<BorrowedFd<'_>>) {
         (self.counters.handed(), self.counters.descriptors())

@@ -17,13 +17,13 @@ use crate::metrics::Now;
 use crate::orders::{Descriptors, Orders};
 use crate::plan;
 use crate::plan::Marking;
-use crate::presence::{Presence, Seen};
+use crate::presence::Presence;
 use crate::run::{self, Job, duration};
 use crate::senses::Input;
 use crate::undoings::{Cause, Undoings};
 use forebay_linux::board::Board;
 use forebay_linux::bpf::CongestionControl;
-use forebay_linux::{Clock, Root, process};
+use forebay_linux::{Clock, Root, boot_ns, process};
 use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Write};
 use std::os::fd::OwnedFd;
@@ -34,14 +34,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How often the guard looks at the loop's sign of life.
+/// How often the guard looks at the loop's sign of life at least, and gives its own.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// Time for the loop to begin, and to end when it is told to.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// How often the service manager is told that the guard is alive: four times in the `WatchdogSec` of the service.
-const TELL: Duration = Duration::from_millis(250);
+const TELL: Duration = run::LOOK;
 
 /// Above the loop, so that a loop that does not end is stopped.
 const PRIORITY: i32 = 11;
@@ -263,6 +263,9 @@ struct Running {
     watched: OwnedFd,
     link: OwnedFd,
     board: Board,
+    watch: Board,
+    presence: Presence,
+    behind: Vec<Option<usize>>, // the stack of each interface
     echoes: Echoes,
     nv: Option<CongestionControl>,
     shown: Shower,
@@ -313,25 +316,32 @@ fn prepare(
         _ => Vec::new(), // what is logged ends with the first start
     };
     let board = Board::new().map_err(failed("make a board"))?;
+    let watch = Board::new().map_err(failed("make a board"))?;
     let shared = || board.share().map_err(failed("share a board"));
     let leases = echoes.leases().into_iter().map(|lease| lease.try_clone_to_owned());
     let with = Descriptors {
         board: shared()?,
+        watch: watch.share().map_err(failed("share a board"))?,
         inputs,
         files: files.collect::<Result<_, _>>()?,
         logs,
         leases: leases.collect::<Result<_, _>>().map_err(failed("share a lease"))?,
     };
     let ns = |of| duration(of).as_nanos() as u64;
-    let orders = Orders::new(law, (ns(config.every), ns(config.deadline)), plan, markings, &with);
+    let times = (ns(config.every), ns(config.deadline), args.core);
+    let orders = Orders::new(law, times, plan, markings, &with);
+    let presence = Presence::new(root, config, job.is_of_resctrl(&with.inputs));
+    let behind = plan::stacks_of(root, config, &names);
     let counters = echoes.counters();
     let now =
         Now { board: shared()?, names: names.clone(), counters: Arc::clone(&counters), gone: 0 };
     match serving {
         Some(serving) => *serving.lock().unwrap_or_else(PoisonError::into_inner) = now,
-        None => job.serve(serving.insert(Arc::new(Mutex::new(now))), Mode::Enforce)?,
+        None => job.serve(serving.insert(Arc::new(Mutex::new(now))))?,
     }
     let (link, loops) = process::link().map_err(failed("make a link"))?;
+    // Before the loop begins: it ends when it sees no sign of life. Without the right to, the guard runs as others do.
+    let _ = process::realtime(PRIORITY);
     let own = std::env::current_exe().map_err(failed("find this program"))?;
     let child = Command::new(own)
         .arg("hold")
@@ -344,14 +354,15 @@ fn prepare(
         .map_err(failed("start the loop"))?;
     state.note(child.id()).map_err(failed("note the processes"))?;
     let watched = process::watch(child.id()).map_err(failed("watch the loop"))?;
-    orders.send(&link, &with).map_err(failed("hand the loop its orders"))?;
     let ended = Arc::new(AtomicBool::new(false));
     let thread = {
         let (board, ended) = (shared()?, Arc::clone(&ended));
         std::thread::spawn(move || run::show(&board, &names, Mode::Enforce, &ended))
     };
     let shown = Shower { thread: Some(thread), ended, status: Status::default(), counters };
-    Ok(Running { child, watched, link, board, echoes, nv, shown })
+    watch.beat();
+    orders.send(&link, &with).map_err(failed("hand the loop its orders"))?;
+    Ok(Running { child, watched, link, board, watch, presence, behind, echoes, nv, shown })
 }
 
 /// Watches the loop until it ends or is ended. It is dead when this comes back.
@@ -360,43 +371,49 @@ fn watch(
     of: Running,
     serving: &Option<Arc<Mutex<Now>>>,
 ) -> Result<(Shower, End), Failure> {
-    let Running { mut child, watched, link, board, echoes, nv, mut shown } = of;
-    let _ = process::realtime(PRIORITY); // without the right to, it runs as others do
-    let (clock, deadline) = (Clock::start(), duration(job.config.deadline));
-    let (mut seen, mut since) = (0, Duration::ZERO);
+    let Running {
+        mut child,
+        watched,
+        link,
+        board,
+        watch,
+        mut presence,
+        behind,
+        echoes,
+        nv,
+        mut shown,
+    } = of;
+    let (clock, deadline) = (Clock::start(), duration(job.config.deadline).as_nanos() as u64);
+    let (begun, mut last) = (boot_ns(), 0);
     let (manager, mut told) = (Manager::of_environment(), Duration::ZERO);
-    let mut presence = Presence::new(job.root, job.config, job.plan);
     manager.tell("READY=1");
     let end = loop {
-        if process::ended(&watched, LOOK) {
+        watch.beat();
+        // The loop's own time of its sign of life, but none that is still to come: so it is silent at the deadline, not at the next look.
+        let beat = board.last_beat();
+        last = last.max(beat.min(boot_ns()));
+        let until =
+            if beat == 0 { begun + GRACE.as_nanos() as u64 } else { last.saturating_add(deadline) };
+        let left = Duration::from_nanos(until.saturating_sub(boot_ns()));
+        if process::ended(&watched, left.min(LOOK)) {
             break End::Gone;
         }
-        let now = clock.now();
-        let (rounds, foreign) = board.read().map_or((seen, false), |words| {
-            let status = Status::of(&words);
-            (status.rounds, status.foreign)
-        });
-        if rounds != seen {
-            (seen, since) = (rounds, now);
+        if boot_ns() > until && board.last_beat() == beat {
+            break End::Silent;
         }
+        let now = clock.now();
         if now.saturating_sub(told) > TELL {
             told = now;
             manager.tell("WATCHDOG=1");
-            match presence.look() {
-                Seen::Gone(names) => failure::note(&format!(
-                    "{}: gone; nothing is done to it until it is back",
-                    names.join(", ")
-                )),
-                // Where somebody else has taken over, nothing begins anew.
-                Seen::Back(names) if !foreign && ready(job) => break End::Back(names),
-                Seen::Back(_) | Seen::Same => {}
+            // Where somebody else has taken over, nothing begins anew.
+            let ready = || !Status::of(&board.read()).foreign && run::ready(job);
+            if let Some(names) = presence.attend(ready) {
+                break End::Back(names);
             }
+            watch.publish([presence.absent(&behind)]);
             if let Some(serving) = serving {
                 serving.lock().unwrap_or_else(PoisonError::into_inner).gone = presence.gone();
             }
-        }
-        if now.saturating_sub(since) > if seen == 0 { GRACE } else { deadline } {
-            break End::Silent;
         }
         if job.stop.load(Ordering::Relaxed) || now >= job.until {
             break End::Asked;
@@ -409,13 +426,6 @@ fn watch(
         let _ = child.kill();
     }
     child.wait().map_err(|error| Failure::io("wait for the loop", &error))?;
-    shown.status = board.read().map_or_else(|_| Status::default(), |words| Status::of(&words));
+    shown.status = Status::of(&board.read());
     Ok((shown, end))
-}
-
-/// Whether a start would find the counters and interfaces that the configuration names. A victim that is there has its files.
-fn ready(job: &Job<'_>) -> bool {
-    let stacks = run::inputs(job.args, job.root, job.config, job.law);
-    let names = stacks.map(|of| of.into_iter().map(|(name, _)| name).collect::<Vec<_>>());
-    names.is_ok_and(|names| plan::markings(job.root, job.config, &names).is_ok())
 }

@@ -1,20 +1,20 @@
 //! The loop as a process of its own, started by the guard: no right, no path, nothing but the descriptors that came with its orders.
 //!
-//! Invariant: however it ends, by the guard's end, by a panic or by the orders, it first lifts everything; only a signal that kills
-//! it at once leaves that to the guard.
+//! Invariant: however it ends, by the guard's end or silence, by a panic or by the orders, it first lifts everything; only a signal that
+//! kills it at once leaves that to the guard.
 
 use crate::actuators::{Acting, Files};
+use crate::config;
 use crate::control::{Controller, Terms, Throttle};
 use crate::failure::Failure;
 use crate::marks::Leases;
 use crate::orders::Orders;
-use crate::run::rounds;
+use crate::run::{self, Pace, rounds};
 use crate::senses::Stacks;
 use crate::sink;
-use forebay_linux::{Clock, process};
+use forebay_linux::{Clock, boot_ns, process};
 use forebay_units::Span;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::Duration;
 
 /// Below the guard, so that a loop that does not end is stopped.
 const PRIORITY: i32 = 10;
@@ -24,7 +24,11 @@ pub fn hold() -> Result<(), Failure> {
     let link = std::io::stdin();
     let (orders, with) = Orders::receive(&link)
         .map_err(|error| Failure::io("receive the guard's orders; the guard runs this", &error))?;
-    let _ = process::realtime(PRIORITY); // without the right to, it runs as others do
+    let every = Span::from_ns(orders.every_ns);
+    let spins = every < config::SLEEPS;
+    // Without the right to, it runs as others do. One that spins never runs before all others: the kernel would stop it for a twentieth
+    // of each second, which is longer than the deadline.
+    let _ = if spins { process::stay_in_memory() } else { process::realtime(PRIORITY) };
     process::give_up_rights().map_err(|error| Failure::io("give up rights", &error))?;
     let law =
         orders.params().ok_or_else(|| Failure::Run(format!("there is no law {:?}", orders.law)))?;
@@ -39,19 +43,22 @@ pub fn hold() -> Result<(), Failure> {
     let clock = Clock::start();
     let stacks = orders.stacks.len();
     let mut files = Files::new(files.collect());
-    let leases = Leases::new(&orders.leases, with.leases, orders.lease_ns)
+    let leases = Leases::new(&orders.leases, with.leases, orders.deadline_ns)
         .map_err(|error| Failure::io("map the leases of marks", &error))?;
-    let every = Span::from_ns(orders.every_ns);
+    let _pinned = orders.core.map(run::pinned).transpose()?;
+    let (pace, mut guarded) = (Pace::new(every), true);
     let ended = catch_unwind(AssertUnwindSafe(|| {
         let acting = Acting { files: &mut files, leases: &leases };
         let parts = (Stacks::new(clock, with.inputs), acting);
         let terms = Terms::live(&law, orders.max_level, every);
         let laws = (vec![law; stacks], logs);
         let mut controller = Controller::new(clock.now(), stacks, laws, terms, parts);
-        let every = Duration::from_nanos(orders.every_ns);
-        rounds(&mut controller, &clock, &with.board, every, |rest| !process::ended(&link, rest));
+        rounds(&mut controller, &clock, (&with.board, &with.watch), &pace, |rest| {
+            guarded = boot_ns().saturating_sub(with.watch.last_beat()) <= orders.deadline_ns;
+            guarded && !pace.rest(&clock, rest, |rest| process::ended(&link, rest))
+        });
         controller.end();
-        let _ = with.board.publish(&controller.status().words());
+        controller.status().publish(&with.board);
     }));
     leases.end();
     let lifted = files.set(0);
@@ -59,7 +66,10 @@ pub fn hold() -> Result<(), Failure> {
         writer.end()?;
     }
     match (ended, lifted) {
-        (Ok(()), true) => Ok(()),
+        (Ok(()), true) if guarded => Ok(()),
+        (Ok(()), true) => Err(Failure::Run(
+            "the guard gave no sign of life within the deadline; everything was lifted".into(),
+        )),
         (Err(_), _) => Err(Failure::Run("the law failed; everything was lifted".into())),
         (_, false) => {
             Err(Failure::Run("something could not be lifted; the guard tries again".into()))

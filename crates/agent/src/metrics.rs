@@ -61,7 +61,7 @@ pub struct Now {
     pub names: Vec<String>,
     /// Counters of the programs that mark.
     pub counters: Arc<Counters>,
-    /// Victims and interfaces that have gone.
+    /// Victims, interfaces and mounts that have gone.
     pub gone: usize,
 }
 
@@ -77,18 +77,18 @@ pub struct Served {
 }
 
 impl Served {
-    fn text(&self) -> io::Result<String> {
+    /// As Prometheus reads it.
+    pub fn text(&self) -> String {
         let now = self.now.lock().unwrap_or_else(PoisonError::into_inner);
-        let status = Status::of(&now.board.read()?);
-        let text = text(&status, &now.names, self.mode) + &packets(&now.counters);
-        let undone =
-            self.state.as_deref().map(|folder| undoings(&Undoings::read(folder), now.gone));
-        Ok(text + &undone.unwrap_or_default())
+        let status = Status::of(&now.board.read());
+        let text = text(&status, &now.names, self.mode) + &gone(now.gone) + &packets(&now.counters);
+        let undone = self.state.as_deref().map(|folder| undoings(&Undoings::read(folder)));
+        text + &undone.unwrap_or_default()
     }
 }
 
-/// Serves until the process ends.
-pub fn serve(at: &Address, of: Served) -> Result<(), Failure> {
+/// Serves a text until the process ends.
+pub fn serve(at: &Address, mut of: impl FnMut() -> String + Send + 'static) -> Result<(), Failure> {
     let failed = |error: io::Error| Failure::io(format!("serve at {at:?}"), &error);
     match at {
         Address::Path(path) => {
@@ -102,7 +102,7 @@ pub fn serve(at: &Address, of: Served) -> Result<(), Failure> {
                     let set = stream
                         .set_read_timeout(Some(WAIT))
                         .and(stream.set_write_timeout(Some(WAIT)));
-                    let _ = set.and_then(|()| answer(stream, &of));
+                    let _ = set.and_then(|()| answer(stream, &mut of));
                 }
             });
         }
@@ -113,7 +113,7 @@ pub fn serve(at: &Address, of: Served) -> Result<(), Failure> {
                     let set = stream
                         .set_read_timeout(Some(WAIT))
                         .and(stream.set_write_timeout(Some(WAIT)));
-                    let _ = set.and_then(|()| answer(stream, &of));
+                    let _ = set.and_then(|()| answer(stream, &mut of));
                 }
             });
         }
@@ -153,7 +153,7 @@ pub fn ruled(at: &Path) -> Result<Ruled, String> {
 }
 
 /// Reads a request and answers it.
-fn answer(mut stream: impl Read + Write, of: &Served) -> io::Result<()> {
+fn answer(mut stream: impl Read + Write, of: &mut impl FnMut() -> String) -> io::Result<()> {
     let mut bytes = [0; LONGEST];
     let mut len = 0;
     for _ in 0..WAITS {
@@ -168,7 +168,7 @@ fn answer(mut stream: impl Read + Write, of: &Served) -> io::Result<()> {
         }
     }
     let (code, body) = match request(&bytes[..len]) {
-        Ok(()) => ("200 OK", of.text()?),
+        Ok(()) => ("200 OK", of()),
         Err(code) => (code, format!("{code}: GET /metrics\n")),
     };
     let head = format!(
@@ -235,6 +235,15 @@ fn text(of: &Status, names: &[String], mode: Mode) -> String {
         "# HELP forebay_mode What the agent does.\n# TYPE forebay_mode gauge\nforebay_mode{{mode=\"{}\"}} 1",
         mode.name()
     );
+    let name = "forebay_iio_occupancy_lines";
+    let _ = writeln!(
+        text,
+        "# HELP {name} Lines in the IIO buffer, mean over the last period: I_S.\n# TYPE {name} gauge"
+    );
+    for (name_of, stack) in names.iter().zip(&of.stacks).filter(|(_, stack)| stack.lines.0 > 0) {
+        let lines = stack.mean_lines as f64 / 1000.0;
+        let _ = writeln!(text, "{name}{{stack=\"{name_of}\"}} {lines}");
+    }
     let mut each = |name: &str, kind: &str, help: &str, value: &dyn Fn(&Shown) -> u64| {
         let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
         for (name_of, stack) in names.iter().zip(&of.stacks) {
@@ -274,19 +283,22 @@ fn text(of: &Status, names: &[String], mode: Mode) -> String {
     text
 }
 
-/// How often everything was undone, by cause, and what has gone.
-fn undoings(of: &Undoings, gone: usize) -> String {
+/// How often everything was undone, by cause.
+fn undoings(of: &Undoings) -> String {
     let mut text = String::from(
         "# HELP forebay_undo_total Times that what an agent had changed was undone, since the machine started.\n# TYPE forebay_undo_total counter\n",
     );
     for (cause, count) in of.each() {
         let _ = writeln!(text, "forebay_undo_total{{cause=\"{}\"}} {count}", cause.name());
     }
-    let _ = writeln!(
-        text,
-        "# HELP forebay_gone Victims and interfaces that have gone since the start.\n# TYPE forebay_gone gauge\nforebay_gone {gone}"
-    );
     text
+}
+
+/// What has gone.
+fn gone(count: usize) -> String {
+    format!(
+        "# HELP forebay_gone Victims, interfaces and mounts that were there and have gone.\n# TYPE forebay_gone gauge\nforebay_gone {count}\n"
+    )
 }
 
 /// Packets by interface and outcome; nothing where none is marked.
@@ -349,7 +361,8 @@ mod tests {
         };
         let status = Status { rounds: 9, stacks: vec![stack, stack], ..Status::default() };
         let text = text(&status, &["a".into(), "b".into()], Mode::DryRun)
-            + &undoings(&Undoings::default(), 1);
+            + &undoings(&Undoings::default())
+            + &gone(1);
         let mut names = Vec::new();
         for line in text.lines() {
             let words: Vec<_> = line.split(' ').collect();
@@ -364,7 +377,7 @@ mod tests {
                 }
                 [value, number] => {
                     let name = value.split('{').next().unwrap_or_default();
-                    assert!(names.last() == Some(&name) && number.parse::<u64>().is_ok(), "{line}");
+                    assert!(names.last() == Some(&name) && number.parse::<f64>().is_ok(), "{line}");
                 }
                 _ => panic!("{line}"),
             }

@@ -22,6 +22,8 @@ pub struct Orders {
     pub params: Vec<(String, String)>,
     /// Time between two readings, in nanoseconds.
     pub every_ns: u64,
+    /// The core that the loop runs on alone, if it has one.
+    pub core: Option<u32>,
     /// The strongest level.
     pub max_level: u8,
     /// For each stack, how many descriptors it is read from.
@@ -32,8 +34,8 @@ pub struct Orders {
     pub files: Vec<(Kind, Vec<String>)>,
     /// For each lease of marks, the stack whose law decides, and the share that is marked, in units of 1/65536.
     pub leases: Vec<(usize, u64)>,
-    /// How long a lease lasts after each renewal, in nanoseconds.
-    pub lease_ns: u64,
+    /// How long a lease lasts after each renewal, and a sign of life of the guard's, in nanoseconds.
+    pub deadline_ns: u64,
     /// How many law logs there are: none, or one for each stack.
     pub logs: usize,
 }
@@ -43,6 +45,8 @@ pub struct Orders {
 pub struct Descriptors {
     /// Where the loop shows its status.
     pub board: Board,
+    /// Where the guard gives its sign of life, and says which stacks are absent.
+    pub watch: Board,
     /// The counters of each stack.
     pub inputs: Vec<Input>,
     /// The files that throttle.
@@ -57,7 +61,7 @@ impl Orders {
     /// Orders for this law.
     pub fn new(
         law: &HostParams,
-        (every_ns, lease_ns): (u64, u64),
+        (every_ns, deadline_ns, core): (u64, u64, Option<u32>),
         plan: &Plan,
         markings: &[Marking],
         with: &Descriptors,
@@ -66,12 +70,13 @@ impl Orders {
             law: law.name().into(),
             params: law.values().map(|(of, value)| (of.name.into(), value.to_string())).collect(),
             every_ns,
+            core,
             max_level: plan.max_level,
             stacks: with.inputs.iter().map(|input| input.descriptors().len()).collect(),
             machine: with.inputs.iter().flat_map(Input::handed).collect(),
             files: plan.actuators.iter().map(Files::values).collect(),
             leases: markings.iter().map(|of| (of.stack, of.share)).collect(),
-            lease_ns,
+            deadline_ns,
             logs: with.logs.len(),
         }
     }
@@ -88,7 +93,7 @@ impl Orders {
     /// # Errors
     /// If the system refuses.
     pub fn send(&self, link: impl AsFd, with: &Descriptors) -> io::Result<()> {
-        let mut descriptors: Vec<BorrowedFd<'_>> = vec![with.board.as_fd()];
+        let mut descriptors: Vec<BorrowedFd<'_>> = vec![with.board.as_fd(), with.watch.as_fd()];
         descriptors.extend(with.inputs.iter().flat_map(Input::descriptors));
         descriptors.extend(with.files.iter().chain(&with.logs).map(AsFd::as_fd));
         descriptors.extend(with.leases.iter().map(AsFd::as_fd));
@@ -104,7 +109,7 @@ impl Orders {
         let orders: Self = serde_json::from_slice(&bytes)?;
         let mut rest = descriptors.into_iter();
         let with = (|| {
-            let board = Board::of(rest.next()?);
+            let (board, watch) = (Board::of(rest.next()?).ok()?, Board::of(rest.next()?).ok()?);
             let mut input = |count: &usize| {
                 let of = rest.by_ref().take(*count).collect();
                 if orders.machine.is_empty() {
@@ -119,7 +124,7 @@ impl Orders {
             let whole = files.len() == orders.files.len()
                 && logs.len() == orders.logs
                 && leases.len() == orders.leases.len();
-            whole.then_some(Descriptors { board, inputs, files, logs, leases })
+            whole.then_some(Descriptors { board, watch, inputs, files, logs, leases })
         })();
         Ok((orders, with.ok_or(io::ErrorKind::InvalidData)?))
     }

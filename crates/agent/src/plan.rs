@@ -106,16 +106,24 @@ pub fn markings(root: &Root, config: &Config, stacks: &[String]) -> Result<Vec<M
                 return Err(refuse(format!("there is no cgroup {path} below {mount}")));
             }
         };
-        // Readings of a file stand for every interface.
-        let stack = stack_of(root, &nic.name)
-            .and_then(|name| stacks.iter().position(|of| *of == name))
-            .or((stacks.len() == 1).then_some(0))
+        let stack = number_of(root, &nic.name, stacks)
             .ok_or_else(|| refuse("no stack's law decides about its packets".into()))?;
         let (name, share) = (nic.name.clone(), nic.share().expect("it has been checked"));
         let (interface, echo) = (interface.number, nic.echo);
         found.push(Marking { nic: name, interface, echo, folder, share, stack });
     }
     Ok(found)
+}
+
+/// The stacks that the configuration's interfaces are behind, as they are named here.
+pub fn stacks_of(root: &Root, config: &Config, stacks: &[String]) -> Vec<Option<usize>> {
+    config.nic.iter().map(|nic| number_of(root, &nic.name, stacks)).collect()
+}
+
+/// The stack that an interface is behind; readings of the whole machine, or of a file, stand for every interface.
+fn number_of(root: &Root, nic: &str, stacks: &[String]) -> Option<usize> {
+    let named = stack_of(root, nic).and_then(|name| stacks.iter().position(|of| *of == name));
+    named.or((stacks.len() == 1).then_some(0))
 }
 
 /// Name of the stack that an interface is behind.

@@ -1,36 +1,68 @@
-//! Victims and interfaces of a configuration while an agent acts: which have gone, and which are back.
+//! Victims, interfaces and resctrl while an agent runs: which have gone, and which are back.
 //!
-//! What comes back under its name is another cgroup or interface to the kernel, to which nothing of the agent's is attached.
+//! What comes back under its name is another cgroup or interface to the kernel, to which nothing of the agent's is attached, and whose
+//! counters are not those that are open. An interface without a cable counts as gone.
 
 use crate::config::Config;
-use crate::plan::Plan;
+use crate::failure;
+use forebay_linux::cgroup::Cgroups;
+use forebay_linux::resctrl::MOUNT;
 use forebay_linux::{Root, netlink};
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 
 #[derive(Debug)]
 enum What {
     Cgroup(String), // its folder
     Nic,
+    Resctrl,
 }
 
 #[derive(Debug)]
 struct Thing {
     name: String,
     what: What,
-    since: u64, // what the kernel knows it by
+    since: u64,  // what the kernel knows it by
+    known: bool, // it has been there
     gone: bool,
 }
 
 impl Thing {
-    /// What the kernel knows it by now; `None`: it is not there.
-    fn now(&self, root: &Root) -> Option<u64> {
+    fn new(root: &Root, name: &str, what: What) -> Self {
+        let mut thing = Self { name: name.into(), what, since: 0, known: false, gone: false };
+        thing.known = thing.id(root).is_some();
+        // A cable that is out already is told of by the first look.
+        (thing.since, thing.gone) = (thing.now(root).unwrap_or(0), !thing.known);
+        thing
+    }
+
+    /// What the kernel knows it by; `None`: there is none.
+    fn id(&self, root: &Root) -> Option<u64> {
         match &self.what {
             What::Cgroup(folder) => inode(root, folder),
             What::Nic if root.is_machine() => {
                 netlink::interface(&self.name).ok().map(|of| of.number.into())
             }
             What::Nic => inode(root, &format!("/sys/class/net/{}", self.name)),
+            What::Resctrl => {
+                std::fs::metadata(root.path(&format!("{MOUNT}/schemata"))).ok().map(|of| of.dev())
+            }
         }
+    }
+
+    /// The same of what can be used: an interface has a cable.
+    fn now(&self, root: &Root) -> Option<u64> {
+        let cable = match &self.what {
+            What::Nic if root.is_machine() => {
+                netlink::interface(&self.name).is_ok_and(|of| of.cable)
+            }
+            What::Nic => match root.read(&format!("/sys/class/net/{}/carrier", self.name)) {
+                Ok(text) => text != "0",
+                Err(error) => error.kind() == ErrorKind::NotFound, // EINVAL: it is switched off
+            },
+            What::Cgroup(_) | What::Resctrl => true,
+        };
+        self.id(root).filter(|_| cable)
     }
 }
 
@@ -43,36 +75,52 @@ fn inode(root: &Root, path: &str) -> Option<u64> {
 pub struct Presence {
     root: Root,
     of: Vec<Thing>,
+    back: Vec<String>, // and nothing has been opened anew since
 }
 
 /// What a look found.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Seen {
+enum Seen {
     /// Nothing new.
     Same,
     /// These have gone since the last look.
     Gone(Vec<String>),
-    /// All are there, and these are other ones than at the start.
+    /// All that ever were are there, and these are other ones than before.
     Back(Vec<String>),
 }
 
 impl Presence {
-    /// Of what is there now; what is not, nobody waits for.
-    pub fn new(root: &Root, config: &Config, plan: &Plan) -> Self {
-        let mut folders: Vec<_> = plan.actuators.iter().map(|of| of.cgroup.clone()).collect();
-        folders.dedup();
-        let cgroups = folders.into_iter().map(|folder| (folder.clone(), What::Cgroup(folder)));
-        let nics = config.nic.iter().map(|nic| (nic.name.clone(), What::Nic));
-        let there = |(name, what)| {
-            let mut thing = Thing { name, what, since: 0, gone: false };
-            thing.since = thing.now(root)?;
-            Some(thing)
-        };
-        Self { root: root.clone(), of: cgroups.chain(nics).filter_map(there).collect() }
+    /// Of what a configuration names, and resctrl, if something of it is used.
+    pub fn new(root: &Root, config: &Config, resctrl: bool) -> Self {
+        let mut of = Vec::new();
+        if let Some(Cgroups { mount, .. }) = Cgroups::find(root) {
+            for victim in &config.victim {
+                let folder = format!("{mount}{}", victim.cgroup);
+                of.push(Thing::new(root, &folder, What::Cgroup(folder.clone())));
+            }
+        }
+        of.extend(config.nic.iter().map(|nic| Thing::new(root, &nic.name, What::Nic)));
+        if resctrl {
+            of.push(Thing::new(root, MOUNT, What::Resctrl));
+        }
+        Self { root: root.clone(), of, back: Vec::new() }
     }
 
-    /// Looks again.
-    pub fn look(&mut self) -> Seen {
+    /// Looks again, and tells of what has gone. What is back once all of it is, and a start would find it `ready`.
+    pub fn attend(&mut self, ready: impl FnOnce() -> bool) -> Option<Vec<String>> {
+        match self.look() {
+            Seen::Gone(names) => {
+                let names = names.join(", ");
+                failure::note(&format!("{names}: gone; nothing is done to it until it is back"));
+            }
+            Seen::Back(names) => self.back = names,
+            Seen::Same => {}
+        }
+        let all = self.gone() == 0 && !self.back.is_empty();
+        (all && ready()).then(|| std::mem::take(&mut self.back))
+    }
+
+    fn look(&mut self) -> Seen {
         let (mut lost, mut back) = (Vec::new(), Vec::new());
         for thing in &mut self.of {
             match thing.now(&self.root) {
@@ -81,21 +129,85 @@ impl Presence {
                     lost.push(thing.name.clone());
                 }
                 Some(now) if thing.gone || now != thing.since => {
-                    (thing.gone, thing.since) = (true, now);
+                    (thing.gone, thing.known, thing.since) = (false, true, now);
                     back.push(thing.name.clone());
                 }
                 _ => {}
             }
         }
-        match (lost.is_empty(), back.len() == self.gone() && !back.is_empty()) {
-            (false, _) => Seen::Gone(lost),
-            (true, true) => Seen::Back(back),
-            (true, false) => Seen::Same,
+        if !lost.is_empty() {
+            // What came back in the same look is not told of now, but waits with the others.
+            self.back.extend(back);
+            return Seen::Gone(lost);
         }
+        if back.is_empty() {
+            return Seen::Same;
+        }
+        back.extend(std::mem::take(&mut self.back));
+        back.sort();
+        back.dedup();
+        Seen::Back(back)
     }
 
-    /// How many have gone, or were gone.
+    /// How many were there and have gone.
     pub fn gone(&self) -> usize {
-        self.of.iter().filter(|thing| thing.gone).count()
+        self.of.iter().filter(|thing| thing.known && thing.gone).count()
+    }
+
+    /// Stacks all of whose interfaces have gone, a bit each; `stacks` has that of each interface, in the order of the configuration.
+    pub fn absent(&self, stacks: &[Option<usize>]) -> u64 {
+        let nics = self.of.iter().filter(|thing| matches!(thing.what, What::Nic));
+        let (mut gone, mut there) = (0u64, 0u64);
+        for (thing, stack) in nics.zip(stacks).filter(|(thing, _)| thing.known) {
+            let bit = stack.map_or(0, |stack| 1 << stack);
+            if thing.gone {
+                gone |= bit;
+            } else {
+                there |= bit;
+            }
+        }
+        gone & !there
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::path::Path;
+
+    fn names(of: &[&str]) -> Vec<String> {
+        of.iter().map(|name| name.to_string()).collect()
+    }
+
+    #[test]
+    fn a_cable_and_a_mount_that_go_are_told_of_once_and_when_all_are_back() {
+        let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/presence-test");
+        let _ = fs::remove_dir_all(&tree);
+        let write = |file: &str, text: &str| {
+            let file = tree.join(file);
+            fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+            fs::write(file, text).expect("written");
+        };
+        write("sys/class/net/eth0/carrier", "1\n");
+        write("sys/class/net/eth1/mtu", "1500\n");
+        write("sys/fs/resctrl/schemata", "MB:0=100\n");
+        let text = "nic = [{ name = \"eth0\" }, { name = \"eth1\" }, { name = \"none\" }]";
+        let config = crate::config::parse("agent.toml", text, false).expect("it is right");
+        let mut of = Presence::new(&Root::at(&tree), &config, true);
+        let stacks = [Some(0), Some(1), Some(0)];
+        assert_eq!((of.look(), of.gone(), of.absent(&stacks)), (Seen::Same, 0, 0));
+        write("sys/class/net/eth0/carrier", "0\n");
+        fs::remove_file(tree.join("sys/fs/resctrl/schemata")).expect("unmounted");
+        assert_eq!(of.look(), Seen::Gone(names(&["eth0", MOUNT])));
+        assert_eq!((of.look(), of.gone(), of.absent(&stacks)), (Seen::Same, 2, 1));
+        write("sys/fs/resctrl/schemata", "MB:0=100\n");
+        assert_eq!(of.attend(|| true), None, "the cable is still out");
+        write("sys/class/net/eth0/carrier", "1\n");
+        assert_eq!(of.attend(|| false), None, "a start would lack something");
+        assert_eq!((of.gone(), of.absent(&stacks)), (0, 0));
+        assert_eq!(of.attend(|| true), Some(names(&[MOUNT, "eth0"])));
+        assert_eq!(of.attend(|| true), None);
+        fs::remove_dir_all(tree).expect("removed");
     }
 }

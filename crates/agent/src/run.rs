@@ -11,33 +11,92 @@ use crate::live;
 use crate::marks::Counters;
 use crate::metrics::{self, Now, Served};
 use crate::plan::{self, Plan};
+use crate::presence::Presence;
 use crate::probe::root;
 use crate::senses::{Input, Senses, Stacks};
 use crate::sink;
 use forebay_abi::Outcome;
 use forebay_laws::host::HostParams;
 use forebay_linux::board::Board;
-use forebay_linux::{Clock, Root};
+use forebay_linux::process::Pinned;
+use forebay_linux::{Clock, Root, process};
 use forebay_units::Span;
+use std::cell::Cell;
 use std::fs::File;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// How often the status is shown.
 const SHOW: Duration = Duration::from_secs(1);
 
+/// How often somebody looks whether what the configuration names is there.
+pub const LOOK: Duration = Duration::from_millis(250);
+
+/// How often a loop that spins asks whether it is over.
+const ASK: Duration = Duration::from_millis(1);
+
 /// `forebay-agent run`.
 pub fn run(args: &args::Run) -> Result<(), Failure> {
     let root = root(&args.from)?;
-    let config = config::load(&args.config)?;
+    let config = config::load(&args.config, args.core.is_some())?;
     let mode = args.mode.unwrap_or(config.mode);
     let law = live::params(&config.law.name, pairs(&config), config.every)
         .map_err(|why| Failure::Input(why.to_string()))?;
+    if let Some(core) = args.core {
+        may_have(core, config.every)?;
+    }
     let state = match mode {
         Mode::Enforce => Some(State::begin(&args.state, &root)?),
         Mode::Observe | Mode::DryRun => None,
     };
+    let stop = Arc::new(AtomicBool::new(false));
+    let job = Job {
+        args,
+        root: &root,
+        config: &config,
+        mode,
+        law: &law,
+        plan: &Plan::default(),
+        until: args.time.map_or(Duration::MAX, duration),
+        stop: &stop,
+    };
+    let (plan, stacks) = opened(&job)?;
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&stop))
+            .map_err(|error| Failure::io("wait for an interrupt", &error))?;
+    }
+    let job = Job { plan: &plan, ..job };
+    match state {
+        Some(state) => guard::enforce(&job, state, stacks),
+        None => alone(&job, stacks),
+    }
+}
+
+/// Whether the loop may run on a core, and spin there where its period asks for that.
+fn may_have(core: u32, every: Span) -> Result<(), Failure> {
+    if !process::may_use(core) {
+        return Err(Failure::Run(format!(
+            "--core {core}: there is no such core, or this process may not run on it; /proc/self/status lists those that it may (Cpus_allowed_list)"
+        )));
+    }
+    if every < config::SLEEPS && process::cpus() < 2 {
+        return Err(Failure::Run(format!(
+            "--core {core}: is the only core here, and every = \"{every}\" would spin on it; write {} or more",
+            config::SLEEPS
+        )));
+    }
+    Ok(())
+}
+
+/// This thread on a core, for as long as the result lives.
+pub fn pinned(core: u32) -> Result<Pinned, Failure> {
+    Pinned::to(core).map_err(|error| Failure::io(format!("run on core {core}"), &error))
+}
+
+/// What the machine has of what the configuration names. Who only observes goes on without the rest, and is told.
+fn opened(job: &Job<'_>) -> Result<(Plan, Vec<(String, Input)>), Failure> {
+    let Job { args, root, config, law, mode, .. } = *job;
     let mut notes = Vec::new();
     let mut unless_observed = |failure: Failure| match (mode, failure) {
         (Mode::Observe, Failure::Run(text)) => {
@@ -46,11 +105,11 @@ pub fn run(args: &args::Run) -> Result<(), Failure> {
         }
         (_, failure) => Err(failure),
     };
-    let plan = match plan::plan(&root, &config) {
+    let plan = match plan::plan(root, config) {
         Ok(plan) => plan,
         Err(failure) => unless_observed(failure).map(|()| Plan::default())?,
     };
-    let stacks = match inputs(args, &root, &config, &law) {
+    let stacks = match inputs(args, root, config, law) {
         Ok(stacks) => stacks,
         Err(failure) => unless_observed(failure).map(|()| Vec::new())?,
     };
@@ -60,27 +119,19 @@ pub fn run(args: &args::Run) -> Result<(), Failure> {
             stacks.len()
         )));
     }
-    for note in notes {
-        failure::note(&note);
-    }
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&stop))
-            .map_err(|error| Failure::io("wait for an interrupt", &error))?;
-    }
-    let job = Job {
-        args,
-        root: &root,
-        config: &config,
-        law: &law,
-        plan: &plan,
-        until: args.time.map_or(Duration::MAX, duration),
-        stop: &stop,
-    };
-    match state {
-        Some(state) => guard::enforce(&job, state, stacks),
-        None => alone(&job, mode, stacks),
-    }
+    notes.iter().for_each(|note| failure::note(note));
+    Ok((plan, stacks))
+}
+
+/// Whether a start would find all that the configuration names.
+pub fn ready(job: &Job<'_>) -> bool {
+    let Job { args, root, config, law, mode, .. } = *job;
+    let stacks = inputs(args, root, config, law);
+    let names = stacks.map(|of| of.into_iter().map(|(name, _)| name).collect::<Vec<_>>());
+    names.is_ok_and(|names| {
+        plan::plan(root, config).is_ok()
+            && (mode != Mode::Enforce || plan::markings(root, config, &names).is_ok())
+    })
 }
 
 /// What is to be done, as `run` found it out.
@@ -92,6 +143,8 @@ pub struct Job<'a> {
     pub root: &'a Root,
     /// The configuration.
     pub config: &'a Config,
+    /// What to do.
+    pub mode: Mode,
     /// Its law.
     pub law: &'a HostParams,
     /// What levels write.
@@ -104,10 +157,17 @@ pub struct Job<'a> {
 
 impl Job<'_> {
     /// Serves the status, if that is asked for.
-    pub fn serve(&self, now: &Arc<Mutex<Now>>, mode: Mode) -> Result<(), Failure> {
+    pub fn serve(&self, now: &Arc<Mutex<Now>>) -> Result<(), Failure> {
         let Some(at) = &self.args.serve else { return Ok(()) };
-        let state = (mode == Mode::Enforce).then(|| self.args.state.clone());
-        metrics::serve(at, Served { now: Arc::clone(now), mode, state })
+        let state = (self.mode == Mode::Enforce).then(|| self.args.state.clone());
+        let served = Served { now: Arc::clone(now), mode: self.mode, state };
+        metrics::serve(at, move || served.text())
+    }
+
+    /// Whether something that it uses is of resctrl.
+    pub fn is_of_resctrl(&self, inputs: &[Input]) -> bool {
+        let memory = |of: &plan::Actuator| of.kind == plan::Kind::Memory;
+        inputs.iter().any(Input::is_of_resctrl) || self.plan.actuators.iter().any(memory)
     }
 }
 
@@ -134,68 +194,158 @@ pub fn inputs(
     }
 }
 
-/// The loop in this process: nothing that it does has to be undone.
-fn alone(job: &Job<'_>, mode: Mode, stacks: Vec<(String, Input)>) -> Result<(), Failure> {
-    let Job { args, config, law, plan, until, stop, .. } = *job;
+/// The loop in this process: nothing that it does has to be undone. When something is back that had gone, all is opened anew.
+fn alone(job: &Job<'_>, stacks: Vec<(String, Input)>) -> Result<(), Failure> {
+    let clock = Clock::start();
+    let (mut plan, mut stacks, mut serving, mut anew) = (job.plan.clone(), stacks, None, false);
+    let mut lost = 0;
+    loop {
+        let until = job.until.saturating_sub(clock.now());
+        let of = Job { plan: &plan, until, ..*job };
+        let (status, missing, back) = attended(&of, (stacks, anew), &mut serving)?;
+        lost += missing;
+        if back.is_empty() {
+            return failure::data(&summary(job.mode, &status, lost));
+        }
+        failure::note(&format!("{}: back; all is opened anew", back.join(", ")));
+        (plan, stacks) = opened(job)?;
+        anew = true;
+    }
+}
+
+/// From an opening to the end, or until something is back: the status, how many events of law logs were lost, and what is back.
+fn attended(
+    job: &Job<'_>,
+    (stacks, anew): (Vec<(String, Input)>, bool),
+    serving: &mut Option<Arc<Mutex<Now>>>,
+) -> Result<(Status, u64, Vec<String>), Failure> {
+    let Job { args, root, config, law, plan, mode, until, stop } = *job;
     let (names, inputs): (Vec<_>, Vec<_>) = stacks.into_iter().unzip();
     let (laws, mut logs, mut writer) = (vec![law.clone(); names.len()], Vec::new(), None);
     let laws = if mode == Mode::Observe { Vec::new() } else { laws };
-    if let Some(out) = args.out.as_ref().filter(|_| !laws.is_empty()) {
+    // What is logged ends with the first start.
+    if let Some(out) = args.out.as_ref().filter(|_| !laws.is_empty() && !anew) {
         let (taps, of) = sink::of(sink::files(out, &names)?);
         (logs, writer) = (taps, Some(of));
     }
+    let mut presence = Presence::new(root, config, job.is_of_resctrl(&inputs));
+    let behind = plan::stacks_of(root, config, &names);
     let clock = Clock::start();
     let board = Board::new().map_err(|error| Failure::io("make a board", &error))?;
-    let shown = board.share().map_err(|error| Failure::io("share a board", &error))?;
+    let watch = Board::new().map_err(|error| Failure::io("make a board", &error))?;
     let shared = board.share().map_err(|error| Failure::io("share a board", &error))?;
     let now = Now { board: shared, names: names.clone(), counters: Arc::default(), gone: 0 };
-    job.serve(&Arc::new(Mutex::new(now)), mode)?;
-    let ended = Arc::new(AtomicBool::new(false));
-    let shower = {
-        let (names, ended) = (names.clone(), Arc::clone(&ended));
-        std::thread::spawn(move || show(&shown, &names, mode, &ended))
+    let serving = match serving {
+        Some(serving) => {
+            *serving.lock().unwrap_or_else(PoisonError::into_inner) = now;
+            serving
+        }
+        None => {
+            let serving = serving.insert(Arc::new(Mutex::new(now)));
+            job.serve(serving)?;
+            serving
+        }
     };
-    let parts = (Stacks::new(clock, inputs), Nothing);
-    let mut controller = Controller::new(
-        clock.now(),
-        names.len(),
-        (laws, logs),
-        Terms::live(law, plan.max_level, config.every),
-        parts,
-    );
-    rounds(&mut controller, &clock, &board, duration(config.every), |rest| {
-        std::thread::sleep(rest.min(until.saturating_sub(clock.now())));
-        clock.now() < until && !stop.load(Ordering::Relaxed)
-    });
-    let status = controller.status().clone();
-    drop(controller); // and with it the taps, so that the writer ends
-    ended.store(true, Ordering::Relaxed);
-    shower.thread().unpark();
-    shower.join().expect("it does not panic")?;
+    let (ended, back) = (AtomicBool::new(false), OnceLock::new());
+    let status = std::thread::scope(|scope| {
+        let shower = scope.spawn(|| show(&board, &names, mode, &ended));
+        let looker = scope.spawn(|| {
+            while !ended.load(Ordering::Relaxed) {
+                if let Some(names) = presence.attend(|| ready(job)) {
+                    let _ = back.set(names);
+                    return;
+                }
+                watch.publish([presence.absent(&behind)]);
+                serving.lock().unwrap_or_else(PoisonError::into_inner).gone = presence.gone();
+                std::thread::park_timeout(LOOK);
+            }
+        });
+        let done = (|| {
+            let _pinned = args.core.map(pinned).transpose()?;
+            let parts = (Stacks::new(clock, inputs), Nothing);
+            let terms = Terms::live(law, plan.max_level, config.every);
+            let mut controller =
+                Controller::new(clock.now(), names.len(), (laws, logs), terms, parts);
+            let pace = Pace::new(config.every);
+            rounds(&mut controller, &clock, (&board, &watch), &pace, |rest| {
+                !pace.rest(&clock, rest, |rest| {
+                    std::thread::sleep(rest.min(until.saturating_sub(clock.now())));
+                    let over = clock.now() >= until || stop.load(Ordering::Relaxed);
+                    over || back.get().is_some()
+                })
+            });
+            Ok(controller.status().clone()) // and with the controller the taps go, so that the writer ends
+        })();
+        ended.store(true, Ordering::Relaxed);
+        shower.thread().unpark();
+        looker.thread().unpark();
+        shower.join().expect("it does not panic")?;
+        looker.join().expect("it does not panic");
+        done
+    })?;
     let lost = writer.map_or(Ok(0), sink::Writer::end)?;
-    failure::data(&summary(mode, &status, lost))
+    Ok((status, lost, back.into_inner().unwrap_or_default()))
 }
 
-/// Rounds at every period, until `wait` says that it is enough; its argument is the time to the next round.
+/// How a loop waits for its next round: asleep, or, with a shorter period than [`config::SLEEPS`], spinning.
+#[derive(Debug)]
+pub struct Pace {
+    every: Duration,
+    spins: bool,
+    asked: Cell<Duration>,
+}
+
+impl Pace {
+    /// Of a loop with this period.
+    pub fn new(every: Span) -> Self {
+        let spins = every < config::SLEEPS;
+        Self { every: duration(every), spins, asked: Cell::new(Duration::ZERO) }
+    }
+
+    /// Waits for so long. Whether it is over: `ended` says so, and sleeps for as long as it is told to. One that spins asks it once in a
+    /// millisecond.
+    pub fn rest(&self, clock: &Clock, rest: Duration, ended: impl Fn(Duration) -> bool) -> bool {
+        if !self.spins {
+            return ended(rest);
+        }
+        let now = clock.now();
+        if now >= self.asked.get() + ASK {
+            self.asked.set(now);
+            if ended(Duration::ZERO) {
+                return true;
+            }
+        }
+        while clock.now() < now + rest {
+            std::hint::spin_loop();
+        }
+        false
+    }
+}
+
+/// Rounds at every period, until `wait` says that it is enough; its argument is the time to the next round. The first board shows the status;
+/// the other one's first number has the stacks that are absent.
 pub fn rounds<S: Senses, T: Throttle>(
     controller: &mut Controller<S, T>,
     clock: &Clock,
-    board: &Board,
-    every: Duration,
+    (board, watch): (&Board, &Board),
+    pace: &Pace,
     mut wait: impl FnMut(Duration) -> bool,
 ) {
+    let every = pace.every;
     let mut due = clock.now();
     loop {
         let begun = clock.now();
+        controller.absent(watch.number(0));
         controller.round(begun);
-        // The board is memory: what fails here once fails for ever, and the guard sees that no sign of life comes.
-        let _ = board.publish(&controller.status().words());
-        controller.count(clock.now().saturating_sub(begun), begun > due + every);
+        controller.status().publish(board);
+        board.beat();
+        let ended = clock.now();
+        controller.count(ended.saturating_sub(begun), begun > due + every);
         due += every;
-        if clock.now() > due + every {
-            due = clock.now(); // rounds that were missed are not made up for
+        if ended > due + every {
+            due = ended; // rounds that were missed are not made up for
         }
-        if !wait(due.saturating_sub(clock.now())) {
+        if !wait(due.saturating_sub(ended)) {
             return;
         }
     }
@@ -208,16 +358,11 @@ pub fn show(
     mode: Mode,
     ended: &AtomicBool,
 ) -> Result<(), Failure> {
-    let read = || {
-        board
-            .read()
-            .map(|words| Status::of(&words))
-            .map_err(|error| Failure::io("read the board", &error))
-    };
-    let mut before = read()?;
+    let read = || Status::of(&board.read());
+    let mut before = read();
     while before.rounds == 0 && !ended.load(Ordering::Relaxed) {
         std::thread::park_timeout(SHOW / 100);
-        before = read()?;
+        before = read();
     }
     let mut lines = 0;
     loop {
@@ -225,7 +370,7 @@ pub fn show(
         if ended.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let now = read()?;
+        let now = read();
         if now.foreign && !before.foreign {
             failure::note(
                 "somebody else changed what was throttled: the law has ended, all of ours is lifted, and this only observes now",

@@ -52,6 +52,11 @@ impl Input {
         }
     }
 
+    /// Whether it is read from resctrl, in part at least.
+    pub fn is_of_resctrl(&self) -> bool {
+        matches!(self, Self::Machine(of) if of.is_of_resctrl())
+    }
+
     /// What goes with the descriptors of the whole machine's counters; nothing where the descriptors say it all.
     pub fn handed(&self) -> Vec<Handed> {
         match self {

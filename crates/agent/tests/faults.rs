@@ -198,6 +198,8 @@ fn fault(name: &str, inflict: impl Fn(&Place, i32, i32)) -> (Option<i32>, String
         inflict(&place, guard, of_loop);
         let took = place.until(false).unwrap_or_else(|| panic!("{name}: still frozen after 5 s"));
         times.push(took);
+        std::thread::sleep(MS * 20); // a loop that has lifted is about to end
+        signal_if_there(guard, Signal::CONT);
         signal_if_there(guard, Signal::TERM);
         let out = agent.wait_with_output().expect("it ends");
         last = (out.status.code(), String::from_utf8_lossy(&out.stderr).into_owned());
@@ -238,6 +240,13 @@ fn the_guard_lifts_everything_when_the_loop_gives_no_sign_of_life() {
 #[test]
 fn the_loop_lifts_everything_when_the_guard_is_killed() {
     fault("kill-guard", |_, guard, _| signal(guard, Signal::KILL));
+}
+
+#[test]
+fn the_loop_lifts_everything_when_the_guard_gives_no_sign_of_life() {
+    let (code, said) = fault("stop-guard", |_, guard, _| signal(guard, Signal::STOP));
+    let wanted = "the guard gave no sign of life within the deadline; everything was lifted";
+    assert!(code == Some(1) && said.contains(wanted), "{said}");
 }
 
 #[test]

@@ -163,6 +163,87 @@ fn the_status_is_served_while_it_runs() {
     assert!(code == 2 && said.contains("could be reached from elsewhere"), "{said}");
 }
 
+/// A period that no sleep has: refused without a core, on which the loop then spins.
+#[test]
+fn a_short_period_spins_on_a_core_of_its_own() {
+    use forebay_linux::process;
+    let machine = machine("spins");
+    let signals = machine.join("signals").to_string_lossy().into_owned();
+    let config = "mode = \"dry-run\"\nevery = \"10us\"\n[[victim]]\ncgroup = \"/batch\"\nladder = [\"freeze\"]";
+    let (code, _, said) = run(&machine, config, &["--signals", &signals]);
+    assert!(code == 2 && said.contains("give it a core of its own with --core N"), "{said}");
+    let (code, _, said) = run(&machine, config, &["--signals", &signals, "--core", "1023"]);
+    assert!(code == 1 && said.contains("--core 1023: there is no such core"), "{said}");
+    let core = (0..1024).find(|core| process::may_use(*core)).expect("one at least").to_string();
+    let (code, shown, said) = run(&machine, config, &["--signals", &signals, "--core", &core]);
+    if process::cpus() < 2 {
+        assert!(code == 1 && said.contains("is the only core here"), "{said}");
+        return;
+    }
+    assert_eq!((code, said.as_str()), (0, ""), "{shown}");
+    let rounds = shown.split("dry-run: ").nth(1).and_then(|rest| rest.split(' ').next());
+    let rounds: u32 = rounds.and_then(|of| of.parse().ok()).expect("a number of rounds");
+    assert!(rounds > 1000, "{rounds} rounds in 200 ms, where 200 would be of 1 ms: {shown}");
+    assert!(shown.contains("strongest level 1, "), "{shown}");
+}
+
+/// Without acting, too: level 0 while a cable is out or a victim has gone, a line for each, the metric, and all anew when it is back.
+#[test]
+fn what_had_gone_is_opened_anew_when_it_is_back() {
+    let machine = machine("back");
+    let (signals, socket) = (machine.join("signals"), machine.join("metrics"));
+    let (carrier, batch) =
+        (machine.join("sys/class/net/eth0/carrier"), machine.join("sys/fs/cgroup/batch"));
+    fs::create_dir_all(carrier.parent().expect("a folder")).expect("made");
+    fs::write(&carrier, "1\n").expect("written");
+    let file = machine.join("agent.toml");
+    let config = "mode = \"dry-run\"\n[[nic]]\nname = \"eth0\"\n[[victim]]\ncgroup = \"/batch\"\nladder = [\"freeze\"]";
+    fs::write(&file, config).expect("written");
+    let agent = Command::new(env!("CARGO_BIN_EXE_forebay-agent"))
+        .arg("run")
+        .args([&file, Path::new("--root"), &machine, Path::new("--signals"), &signals])
+        .args([Path::new("--serve"), &socket])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it runs");
+    let shows = |wanted: &[&str]| {
+        let served = (0..2000).any(|_| {
+            std::thread::sleep(Duration::from_millis(5));
+            let get = || {
+                let mut stream = UnixStream::connect(&socket).ok()?;
+                stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").ok()?;
+                let mut text = String::new();
+                stream.read_to_string(&mut text).ok()?;
+                Some(text)
+            };
+            get().is_some_and(|text| wanted.iter().all(|of| text.contains(&format!("\n{of}\n"))))
+        });
+        assert!(served, "{wanted:?}");
+    };
+    shows(&["forebay_level 1", "forebay_gone 0"]);
+    fs::write(&carrier, "0\n").expect("written");
+    shows(&["forebay_level 0", "forebay_gone 1", "forebay_marks_wanted{stack=\"signals\"} 0"]);
+    fs::write(&carrier, "1\n").expect("written");
+    shows(&["forebay_level 1", "forebay_gone 0"]);
+    let away = machine.join("away");
+    fs::rename(&batch, &away).expect("gone");
+    shows(&["forebay_gone 1"]);
+    fs::rename(&away, &batch).expect("back");
+    shows(&["forebay_level 1", "forebay_gone 0"]);
+    kill_process(Pid::from_raw(agent.id() as i32).expect("a process"), Signal::TERM)
+        .expect("it is ours");
+    let out = agent.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.success(), "{said}");
+    let lines: Vec<_> = said.lines().map(|line| line.trim_start_matches("note: ")).collect();
+    let gone = "gone; nothing is done to it until it is back";
+    let back = "back; all is opened anew";
+    let victim = "/sys/fs/cgroup/batch";
+    let wanted = [("eth0", gone), ("eth0", back), (victim, gone), (victim, back)];
+    assert_eq!(lines, wanted.map(|(name, what)| format!("{name}: {what}")));
+}
+
 #[test]
 fn a_law_that_the_machine_cannot_feed_is_refused_by_its_signal() {
     let machine = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/icx-2s");

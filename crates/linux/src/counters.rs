@@ -51,8 +51,7 @@ enum Format {
 }
 
 impl Format {
-    /// Whether the kernel prints the file as one piece, so that a read which leaves room has all of it. Another read would only say so,
-    /// in 0.4 us; there are 20 files.
+    /// Whether the kernel prints the file as one piece, so that a read which leaves room has all of it, however long it is.
     fn is_one_piece(&self) -> bool {
         match self {
             Self::Softnet => false, // a piece for each CPU
@@ -372,10 +371,15 @@ fn groups(root: &Root) -> Vec<String> {
     all.filter(|group| root.has(&format!("{MOUNT}/{group}/mon_data"))).take(MOST).collect()
 }
 
+/// The kernel prints by pieces into a page or more, and gives what it has when the next piece does not fit: so a read that left room for one was
+/// the last. Another would only say so, in 0.4 us; there are 20 files. The longest piece is a CPU's line in `softnet_stat`, 135 bytes.
+const PAGE: usize = 4096;
+const PIECE: usize = 512;
+
 /// Reads the whole of a small file from its beginning into a buffer, which grows and is never emptied; gives how much it is.
 fn read_whole(file: &File, text: &mut Vec<u8>, one_piece: bool) -> Option<usize> {
     if text.is_empty() {
-        text.resize(4096, 0);
+        text.resize(PAGE, 0);
     }
     let mut len = 0;
     loop {
@@ -383,7 +387,7 @@ fn read_whole(file: &File, text: &mut Vec<u8>, one_piece: bool) -> Option<usize>
             Ok(0) => break,
             Ok(more) => {
                 len += more;
-                if one_piece && len < text.len() {
+                if len < text.len() && (one_piece || more <= PAGE - PIECE) {
                     break;
                 }
             }

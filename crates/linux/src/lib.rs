@@ -26,6 +26,8 @@ pub mod pmu;
 pub mod process;
 pub mod resctrl;
 mod root;
+mod shared;
 
 pub use clock::{Clock, boot_ns};
 pub use root::Root;
+pub use shared::Shared;

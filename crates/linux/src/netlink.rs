@@ -17,6 +17,8 @@ pub struct Interface {
     pub number: u32,
     /// Whether its packets begin with an Ethernet header.
     pub ethernet: bool,
+    /// Whether it is switched on and has a cable, or what stands for one.
+    pub cable: bool,
 }
 
 const GET_LINK: u16 = 18; // RTM_GETLINK
@@ -37,6 +39,7 @@ const DONE: u16 = 3;
 
 const NAME: u16 = 3; // IFLA_IFNAME
 const ETHERNET: u16 = 1; // ARPHRD_ETHER
+const LOWER_UP: u32 = 1 << 16; // IFF_LOWER_UP
 
 const CLSACT: u32 = 0xffff_fff1; // TC_H_CLSACT, its handle below
 const HANDLE: u32 = 0xffff_0000;
@@ -61,7 +64,8 @@ pub fn interface(name: &str) -> io::Result<Interface> {
     Rtnetlink::open()?.ask(GET_LINK, REQUEST | ACKNOWLEDGE, &wanted, |body| {
         let kind = u16::from_ne_bytes(body.get(2..4)?.try_into().ok()?);
         let number = word(body, 4)?;
-        found = Some(Interface { number, ethernet: kind == ETHERNET });
+        let cable = word(body, 8)? & LOWER_UP != 0;
+        found = Some(Interface { number, ethernet: kind == ETHERNET, cable });
         Some(())
     })?;
     found.ok_or_else(|| io::ErrorKind::NotFound.into())
@@ -264,7 +268,8 @@ mod tests {
     #[test]
     fn the_loopback_is_there_and_nobody_is_called_otherwise() {
         // ARPHRD_LOOPBACK; its packets begin with an Ethernet header too, but nothing is marked there.
-        assert_eq!(interface("lo").expect("it is there"), Interface { number: 1, ethernet: false });
+        let lo = interface("lo").expect("it is there");
+        assert_eq!((lo.number, lo.ethernet), (1, false));
         assert!(interface("no-such-nic0").is_err());
     }
 

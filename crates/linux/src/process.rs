@@ -8,8 +8,8 @@ use rustix::net::{
 };
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use rustix::thread::{
-    CapabilitySet, CapabilitySets, set_capabilities, set_no_new_privs, set_thread_groups,
-    set_thread_res_gid, set_thread_res_uid,
+    CapabilitySet, CapabilitySets, CpuSet, sched_getaffinity, sched_setaffinity, set_capabilities,
+    set_no_new_privs, set_thread_groups, set_thread_res_gid, set_thread_res_uid,
 };
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -95,6 +95,53 @@ pub fn ended(of: impl AsFd, at_most: Duration) -> bool {
     }
 }
 
+/// Whether this process may run on a CPU.
+pub fn may_use(cpu: u32) -> bool {
+    let cpu = cpu as usize;
+    cpu < CpuSet::MAX_CPU && sched_getaffinity(None).is_ok_and(|of| of.is_set(cpu))
+}
+
+/// How many CPUs this process may run on.
+pub fn cpus() -> u32 {
+    sched_getaffinity(None).map_or(1, |of| of.count())
+}
+
+/// A thread that runs on one CPU alone, as do those that it starts, for as long as this lives.
+#[derive(Debug)]
+pub struct Pinned {
+    before: CpuSet,
+}
+
+impl Pinned {
+    /// Pins this thread.
+    ///
+    /// # Errors
+    /// If the system refuses: there is no such CPU, or this process may not use it.
+    pub fn to(cpu: u32) -> io::Result<Self> {
+        let (mut of, before) = (CpuSet::new(), sched_getaffinity(None)?);
+        if cpu as usize >= CpuSet::MAX_CPU {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        of.set(cpu as usize);
+        sched_setaffinity(None, &of)?;
+        Ok(Self { before })
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        let _ = sched_setaffinity(None, &self.before); // what was allowed before
+    }
+}
+
+/// Keeps what this process has in memory.
+///
+/// # Errors
+/// If not enough may be locked.
+pub fn stay_in_memory() -> io::Result<()> {
+    Ok(mlockall(MlockAllFlags::CURRENT)?)
+}
+
 /// Runs this thread before all of the normal class, keeps what it has in memory, and lets its own children be normal. `priority` is
 /// from 1 to 99.
 ///
@@ -109,7 +156,7 @@ pub fn realtime(priority: i32) -> io::Result<()> {
     if done != 0 {
         return Err(io::Error::last_os_error());
     }
-    Ok(mlockall(MlockAllFlags::CURRENT)?)
+    stay_in_memory()
 }
 
 /// Gives up every right of this thread, and of those that it starts, for good: no capability, nobody's user and groups, and none of
@@ -150,6 +197,20 @@ mod tests {
         drop(here);
         assert!(ended(&there, Duration::from_secs(9)) && receive(&there).is_err());
         assert!(send(&there, &[0; LONGEST + 1], &[]).is_err());
+    }
+
+    #[test]
+    fn a_thread_is_pinned_to_a_cpu_that_it_may_use() {
+        let own = (0..cpus() + 64).find(|cpu| may_use(*cpu)).expect("one at least");
+        let pinned = std::thread::spawn(move || {
+            let before = cpus();
+            let pinned = Pinned::to(own).expect("it may");
+            assert!(cpus() == 1 && may_use(own));
+            drop(pinned);
+            cpus() == before
+        });
+        assert!(pinned.join().expect("it ends"));
+        assert!(!may_use(1 << 20) && Pinned::to(1 << 20).is_err() && Pinned::to(1023).is_err());
     }
 
     #[test]

@@ -77,7 +77,7 @@ const OPENS_FILES: [&str; 8] = [
 /// The only files with unsafe code: one prefetch hint, and system calls that no library has a safe form of, and tables for Arrow.
 const UNSAFE: [&str; 8] = [
     "engine/src/prefetch.rs",
-    "linux/src/bpf/shared.rs",
+    "linux/src/shared.rs",
     "linux/src/bpf/sys.rs",
     "linux/src/ethtool.rs",
     "linux/src/guarded.rs",

@@ -3,12 +3,12 @@
 use super::*;
 
 fn problem(text: &str) -> String {
-    parse("agent.toml", text).map(|_| ()).expect_err(text)
+    parse("agent.toml", text, false).map(|_| ()).expect_err(text)
 }
 
 #[test]
 fn an_empty_file_observes_and_a_whole_one_reads() {
-    let empty = parse("agent.toml", "").expect("defaults");
+    let empty = parse("agent.toml", "", false).expect("defaults");
     assert_eq!(
         (empty.mode, empty.every, empty.law.name.as_str()),
         (Mode::Observe, Span::from_ms(1), "hostcc")
@@ -28,7 +28,7 @@ fn an_empty_file_observes_and_a_whole_one_reads() {
         cgroup = "/batch.slice"
         ladder = ["mb:70%", "mb:40%", "mb:10%", "freeze"]
     "#;
-    let whole = parse("agent.toml", text).expect("it is right");
+    let whole = parse("agent.toml", text, false).expect("it is right");
     assert_eq!((whole.mode, whole.nic.len(), whole.victim[0].ladder.len()), (Mode::DryRun, 1, 4));
     assert_eq!((whole.nic[0].echo, whole.nic[0].share()), (Echo::Tcx, Some(1 << 15)));
 }
@@ -36,7 +36,7 @@ fn an_empty_file_observes_and_a_whole_one_reads() {
 #[test]
 fn the_example_is_right() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/agent.toml");
-    let example = load(&path).expect("it loads");
+    let example = load(&path, false).expect("it loads");
     assert_eq!((example.mode, example.victim[0].ladder.len()), (Mode::Observe, 4));
 }
 
@@ -45,7 +45,11 @@ fn each_mistake_has_place_key_value_and_remedy() {
     for (text, wanted) in [
         ("evry = \"1ms\"", "agent.toml:1:1: evry: unknown key; did you mean \"every\"?"),
         ("every = 1", "agent.toml:1:9: every: 1 has no unit; write for instance"),
-        ("every = \"100us\"", "every: \"100us\" is out of bounds; write a time from 1ms to 1s"),
+        ("every = \"5us\"", "every: \"5us\" is out of bounds; write a time from 10us to 1s"),
+        (
+            "every = \"10us\"",
+            "every: \"10us\" is less than 1ms, so the loop would spin; give it a core of its own with --core N, or write 1ms or more",
+        ),
         ("every = \"50ms\"", "deadline: \"50ms\" is less than four periods; write at least 200ms"),
         (
             "mode = \"on\"",

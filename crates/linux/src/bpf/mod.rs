@@ -8,13 +8,11 @@
 
 mod object;
 mod operations;
-mod shared;
 mod sys;
 mod types;
 
 pub use object::Object;
 pub use operations::CongestionControl;
-pub use shared::Shared;
 pub use sys::Ran;
 
 use std::fs::File;

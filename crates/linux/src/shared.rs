@@ -1,5 +1,6 @@
-//! Values of a map in memory that kernel and processes share: reading and writing them is no system call.
+//! Words in memory that processes, or processes and the kernel, share: reading and writing them is no system call.
 
+use rustix::fs::{SealFlags, fcntl_get_seals, fstat};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::ffi::c_void;
 use std::io;
@@ -22,16 +23,33 @@ unsafe impl Send for Shared {}
 unsafe impl Sync for Shared {}
 
 impl Shared {
-    /// Maps the values of a map that was made to be mapped and has so many words in all. The descriptor may be closed afterwards.
+    /// Maps the values of a map of the kernel's (BPF) that was made to be mapped and has so many words in all. The descriptor may be
+    /// closed afterwards.
     ///
     /// # Errors
     /// If the system refuses, as it does where the map has fewer words.
-    #[allow(unsafe_code)]
     pub fn of(map: impl AsFd, words: usize) -> io::Result<Self> {
+        Self::map(map, words)
+    }
+
+    /// Maps a file in memory that nobody can make shorter any more.
+    ///
+    /// # Errors
+    /// If it can be made shorter, has fewer words, or the system refuses.
+    pub fn of_sealed(file: impl AsFd, words: usize) -> io::Result<Self> {
+        let long = fstat(&file)?.st_size >= 8 * words as i64;
+        if !long || !fcntl_get_seals(&file)?.contains(SealFlags::SHRINK) {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        Self::map(file, words)
+    }
+
+    #[allow(unsafe_code)]
+    fn map(of: impl AsFd, words: usize) -> io::Result<Self> {
         let access = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: a new mapping wherever the kernel has room overlaps nothing that is in use. Memory of a map does not shrink as that
-        // of a file does, and the kernel refuses to map more than there is.
-        let start = unsafe { mmap(ptr::null_mut(), 8 * words, access, MapFlags::SHARED, map, 0) }?;
+        // SAFETY: a new mapping wherever the kernel has room overlaps nothing that is in use. What is behind it never shrinks: the kernel
+        // refuses to map more of a BPF map than there is, and a sealed file has been found to be long enough.
+        let start = unsafe { mmap(ptr::null_mut(), 8 * words, access, MapFlags::SHARED, of, 0) }?;
         Ok(Self { start, words })
     }
 
