@@ -2,7 +2,8 @@
 
 use forebay_host::memory::buffers::{Refresh, Reuse};
 use forebay_host::memory::settings::{
-    Actuator, AntagonistSettings, CacheModel, DdioSettings, LINE, Poll, QueueSettings, Rnr, Trace,
+    Actuator, AntagonistSettings, CacheModel, DdioSettings, IommuSettings, LINE, Poll,
+    QueueSettings, Rnr, Trace,
 };
 use forebay_host::memory::{
     Handling, Landed, Limit, MemoryPath, MemorySettings, Read, STEP, Totals,
@@ -486,6 +487,32 @@ fn a_backlog_drains_at_slots_by_latency_or_at_the_link() {
         assert!(drain < all.min(link) * 1.005, "{cores} cores, {slots}: {drain}, {all}");
         let limit = held * (LINE * 8) as f64 * steady.slot_rate;
         assert!(close(drain, limit.min(link), 0.5), "{cores} cores, {slots}: {drain}, {limit}");
+    }
+}
+
+/// A walk for each packet's page lengthens its lines' time in slots by the walk, and by none where the IOMMU caches all of them or packets share pages.
+#[test]
+fn walks_of_an_iommu_hold_slots() {
+    let with = |walk, entries, page, ddio| {
+        let iommu = IommuSettings { walk: Span::from_ns(walk), entries, page: Bytes::new(page) };
+        Steady::of(&MemorySettings { iommu, ddio, ..testbed(0) }, 0, 120)
+    };
+    for ddio in [None, Some(DdioSettings::default())] {
+        let slots = |of: &Steady| 93.0 * (LINE * 8) as f64 * of.slot_rate;
+        let none = with(0, 0, 4096, ddio);
+        let all = with(600, 0, 4096, ddio);
+        let longer = 1.0 / all.slot_rate - 1.0 / none.slot_rate;
+        assert!((longer - 600.0).abs() < 15.0, "{longer} ns, {ddio:?}");
+        assert!(close(all.drain(), slots(&all), 1.0), "{} of {}", all.drain(), slots(&all));
+        // Four cores have 4,096 buffers of a page each.
+        let half = with(600, 2048, 4096, ddio);
+        let longer = 1.0 / half.slot_rate - 1.0 / none.slot_rate;
+        assert!((longer - 300.0).abs() < 15.0, "{longer} ns, {ddio:?}");
+        assert_eq!(with(600, 4096, 4096, ddio).drain(), none.drain());
+        // 512 of them share one of eight large pages.
+        let large = with(600, 0, 2 << 20, ddio);
+        assert!((1.0 / large.slot_rate - 1.0 / none.slot_rate) < 3.0);
+        assert_eq!(with(600, 8, 2 << 20, ddio).drain(), none.drain());
     }
 }
 

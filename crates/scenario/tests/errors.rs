@@ -1913,6 +1913,19 @@ fn hosts_that_nobody_can_build() {
             "iio_latency = \"1s\"",
             "17:15: host.memory.iio_latency: \"1s\" is no latency of hardware; write from \"1ns\" to \"1ms\"",
         ),
+        (
+            "iommu_walk = \"1s\"",
+            "17:14: host.memory.iommu_walk: \"1s\" is too long; write at most \"1ms\"",
+        ),
+        (
+            "iommu_page = \"2MiB\"",
+            "17:14: host.memory.iommu_page: has no effect without an IOMMU; write iommu_walk as well, for instance \"300ns\"",
+        ),
+        (
+            "iommu_walk = \"300ns\"\niommu_page = \"64B\"",
+            "18:14: host.memory.iommu_page: \"64B\" is no page; write from \"4KiB\" to \"1GiB\"",
+        ),
+        ("iommu_walk = \"300ns\"\niommu_entries = 0", "nothing"),
     ];
     let mut wrong = String::new();
     for (lines, expected) in rows {

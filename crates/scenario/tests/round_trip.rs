@@ -2,7 +2,8 @@
 
 use forebay_host::memory::buffers::{Refresh, Reuse};
 use forebay_host::memory::settings::{
-    Actuator, AntagonistSettings, Copying, DdioSettings, NicSettings, ThrottleSettings, Trace,
+    Actuator, AntagonistSettings, Copying, DdioSettings, IommuSettings, NicSettings,
+    ThrottleSettings, Trace,
 };
 use forebay_host::memory::settings::{CacheModel, Poll, QueueSettings, Rnr};
 use forebay_scenario::cdf::Cdf;
@@ -509,6 +510,9 @@ prop_compose! {
         let settings = &mut memory.settings;
         settings.nic = NicSettings { buffer: Bytes::new(buffer), refuse_below: Bytes::new(buffer / 9), descriptors };
         (settings.iio.slots, settings.iio.latency) = (slots, iio);
+        if ways > 5 {
+            settings.iommu = IommuSettings { walk: local, entries: slots, page: Bytes::new(2 << 20) };
+        }
         let queue = (ways > 1).then(|| QueueSettings {
             depth: descriptors.max(1024),
             shared: ways % 2 == 0,

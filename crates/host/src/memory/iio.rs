@@ -5,7 +5,7 @@
 //! controller and the line of writes before it there has been served; delivery in order. A packet takes its lines, and two more for its completion entry and its
 //! descriptor.
 //! Leaves out: separate posted-header credits, transaction-packet granularity of credits (paper, footnote 1), the flight time
-//! of the link (part of the cable's delay), IOMMU.
+//! of the link (part of the cable's delay).
 
 use super::chance::{self, Chance};
 use super::curve::Curve;

@@ -4,7 +4,9 @@
 //! full of older lines with probability `miss`, evicts one (a write to memory, which has to be admitted first) and will
 //! itself be evicted before it is read. Buffers in the cycle: those of the descriptors of each core in use, and
 //! those that hold unread bytes.
-//! Leaves out: ways, sets and replacement order, and the cache's other users; so `miss` is the share that does not fit. With a
+//! The walks of an IOMMU are here as well, since they too follow from the buffers in the cycle: pages of more buffers than it caches translations for, each of
+//! which it then walks for once in a cycle. All lines of that page's first buffer wait for it; what stands in the mean is spread over all lines.
+//! Leaves out: reads of page tables from memory, translations that a driver invalidates, ways, sets and replacement order, and the cache's other users; so `miss` is the share that does not fit. With a
 //! [`ReceiveQueue`] both shares are those of its buffers instead.
 //!
 //! Source: paper 2.1 and figure 3; "leaky DMA" of earlier work by the same lab.
@@ -12,7 +14,7 @@
 use super::buffers::Congestion;
 use super::iio::{Holds, Landing};
 use super::receive_queue::{QueueTotals, ReceiveQueue};
-use super::settings::{CacheModel, DdioSettings};
+use super::settings::{CacheModel, DdioSettings, IommuSettings, RING};
 use forebay_units::Span;
 use forebay_wire::Packet;
 
@@ -41,11 +43,21 @@ pub(super) struct Llc {
     states: [f64; 4], // time in each of the queue's, ns
     hit: f64,         // under DDIO, ns
     eviction: f64,    // likewise
+    iommu: IommuSettings,
+    walking: f64, // what walks add to a line's time in its slot, ns
 }
+
+/// Walks that come to be needed lengthen slots by so much for each ns, so that no line is overtaken by time.
+const ONSET: f64 = 0.5;
 
 impl Llc {
     /// That of a machine with so many NICs.
-    pub(super) fn new(ddio: Option<DdioSettings>, memory: f64, nics: usize) -> Self {
+    pub(super) fn new(
+        ddio: Option<DdioSettings>,
+        iommu: IommuSettings,
+        memory: f64,
+        nics: usize,
+    ) -> Self {
         let queue = ddio.as_ref().and_then(|ddio| {
             let queue = ddio.queue.as_ref().filter(|_| ddio.model == CacheModel::Buffers)?;
             Some(Box::new(ReceiveQueue::new(ddio, queue, nics)))
@@ -62,6 +74,8 @@ impl Llc {
             states: [0.0; 4],
             hit,
             eviction,
+            iommu,
+            walking: 0.0,
         }
     }
 
@@ -136,6 +150,14 @@ impl Llc {
         self.queue.as_ref().map_or(&[], |queue| queue.reads_of())
     }
 
+    /// A step of `ns` begins, in which the buffers in use belong to `queues` cores.
+    #[inline]
+    pub(super) fn walk(&mut self, ns: f64, queues: u32) {
+        if self.iommu.walk > Span::ZERO {
+            self.walking = self.walks(queues).min(self.walking + ONSET * ns);
+        }
+    }
+
     /// The buffers in use belong to `queues` cores, and `unread` bytes wait for applications.
     #[inline]
     pub(super) fn update(&mut self, queues: u32, unread: u64) {
@@ -153,6 +175,15 @@ impl Llc {
         }
     }
 
+    /// What walks add to a line's time in its slot, ns, with the buffers of so many cores.
+    fn walks(&self, queues: u32) -> f64 {
+        let buffer = self.frame.next_multiple_of(BUFFER_GRAIN).max(1) as f64;
+        let page = self.iommu.page.get() as f64;
+        let pages = f64::from(queues) * f64::from(RING) * buffer / page;
+        let missing = (1.0 - f64::from(self.iommu.entries) / pages).max(0.0);
+        missing * (buffer / page).min(1.0) * in_ns(self.iommu.walk)
+    }
+
     /// Share of the lines that cores read of what the NIC wrote that come from memory.
     #[inline]
     pub(super) fn missing(&self) -> f64 {
@@ -163,8 +194,8 @@ impl Llc {
     #[inline]
     pub(super) fn slot_latency(&self, wait: f64) -> f64 {
         match &self.ddio {
-            None => self.memory + wait,
-            Some(_) => self.hit + self.evicting * (self.eviction + wait),
+            None => self.memory + self.walking + wait,
+            Some(_) => self.hit + self.walking + self.evicting * (self.eviction + wait),
         }
     }
 
@@ -172,10 +203,13 @@ impl Llc {
     #[inline]
     pub(super) fn holds(&self) -> Holds {
         match &self.ddio {
-            None => Holds { hit: self.memory, evicting: self.memory, miss: 1.0 },
+            None => {
+                let memory = self.memory + self.walking;
+                Holds { hit: memory, evicting: memory, miss: 1.0 }
+            }
             Some(_) => {
-                let evicting = self.hit + self.eviction;
-                Holds { hit: self.hit, evicting, miss: self.evicting }
+                let hit = self.hit + self.walking;
+                Holds { hit, evicting: hit + self.eviction, miss: self.evicting }
             }
         }
     }
@@ -184,11 +218,11 @@ impl Llc {
     #[inline]
     pub(super) fn landing(&self, wait: f64) -> Landing {
         match &self.ddio {
-            None => Landing { reach: self.memory, share: 1.0, wait },
+            None => Landing { reach: self.memory + self.walking, share: 1.0, wait },
             Some(ddio) => {
                 let (hit, eviction) = (ddio.hit.as_ps() as f64, ddio.eviction.as_ps() as f64);
                 let share = (self.evicting * LINES_BEHIND).min(1.0);
-                Landing { reach: (hit + share * eviction) * 1e-3, share, wait }
+                Landing { reach: (hit + share * eviction) * 1e-3 + self.walking, share, wait }
             }
         }
     }

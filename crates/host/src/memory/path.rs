@@ -157,7 +157,7 @@ impl MemoryPath {
             Antagonists::new(&settings.antagonists, settings.throttle, &settings.controller);
         let controller = Controller::new(&settings.controller);
         antagonists.apply(Time::ZERO, &controller);
-        let llc = Llc::new(settings.ddio, ns(settings.iio.latency), nics.len());
+        let llc = Llc::new(settings.ddio, settings.iommu, ns(settings.iio.latency), nics.len());
         let queue = settings.ddio.and_then(|ddio| ddio.queue);
         let poll = queue.filter(|_| llc.by_buffer()).map(|queue| queue.poll);
         let readers = Readers::new(&settings.readers, nics.len(), poll);
@@ -377,6 +377,7 @@ impl MemoryPath {
         let wait = self.controller.wait();
         self.wait += wait * ns;
         self.levels[usize::from(self.antagonists.level())] += ns;
+        self.llc.walk(ns, self.readers.in_use());
         let holds = self.llc.holds();
         let nics = &mut self.nics;
         let mut dma = nics.at_hand.dma_demand(self.at, dt, holds, &self.controller);

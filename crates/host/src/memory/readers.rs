@@ -456,6 +456,7 @@ const DONE: f64 = 1.0 - 1e-9;
 
 #[cfg(test)]
 mod tests {
+    use super::super::settings::IommuSettings;
     use super::*;
     use forebay_units::random::{Purpose, Stream};
 
@@ -463,7 +464,7 @@ mod tests {
     #[test]
     fn late_is_who_has_work_waiting() {
         let mut readers = Readers::new(&ReaderSettings::default(), 1, None);
-        let mut llc = Llc::new(None, 323.0, 1);
+        let mut llc = Llc::new(None, IommuSettings::default(), 323.0, 1);
         let read = Read { flow: 0, bytes: 4000, upto: 0 };
         for (core, late) in [(0, false), (0, true), (1, false), (1, true)] {
             readers.add(core, 0, read, Handling::of(1), &mut llc);

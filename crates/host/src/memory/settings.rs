@@ -30,6 +30,9 @@ pub struct MemorySettings {
     /// Slots for lines on their way to memory.
     #[serde(flatten)]
     pub iio: IioSettings,
+    /// Translation of the addresses that the NIC writes to.
+    #[serde(flatten)]
+    pub iommu: IommuSettings,
     /// Cache that the NIC writes into; `None`: it writes to memory (DDIO off).
     #[serde(flatten, with = "text::ddio")]
     #[schemars(with = "text::DdioKeys")]
@@ -57,6 +60,7 @@ impl MemorySettings {
         let iio = |of: &Self| (of.iio.latency, of.iio.clock_hz);
         let pairs = [
             ("slot latency", iio(self) == iio(other)),
+            ("IOMMU", self.iommu == other.iommu),
             ("cache", self.ddio == other.ddio),
             ("memory controller", self.controller == other.controller),
             ("cores that copy", self.readers == other.readers),
@@ -160,6 +164,41 @@ impl Default for IioSettings {
     }
 }
 
+/// The IOMMU. What the NIC writes to a page whose translation is not at hand waits in its slot for a walk through the page tables.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+pub struct IommuSettings {
+    /// Time of a walk through the page tables of the IOMMU, for which lines written to a page wait in their slots where its translation is not cached, at most 1ms.
+    /// Default: 0us, no IOMMU.
+    #[serde(rename = "iommu_walk", skip_serializing_if = "is_no_time")]
+    pub walk: Span,
+    /// With iommu_walk: translations that the IOMMU caches (IOTLB). Default: 128 (our choice).
+    #[serde(rename = "iommu_entries", skip_serializing_if = "is_usual_entries")]
+    #[schemars(range(min = 0, max = 1_000_000))]
+    pub entries: u32,
+    /// With iommu_walk: bytes of a page that receive buffers are in, 4KiB to 1GiB. Default: 4KiB; with 2MiB some buffers share a page.
+    #[serde(rename = "iommu_page", skip_serializing_if = "is_usual_page")]
+    pub page: Bytes,
+}
+
+impl Default for IommuSettings {
+    fn default() -> Self {
+        Self { walk: Span::ZERO, entries: 128, page: Bytes::new(4096) }
+    }
+}
+
+fn is_no_time(of: &Span) -> bool {
+    *of == Span::ZERO
+}
+
+fn is_usual_entries(of: &u32) -> bool {
+    *of == IommuSettings::default().entries
+}
+
+fn is_usual_page(of: &Bytes) -> bool {
+    *of == IommuSettings::default().page
+}
+
 /// Direct cache access. A line is written into a share of the last-level cache; with probability `miss` it pushes out
 /// a dirty one, which must be admitted by the memory controller first, and is itself pushed out before it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -187,7 +226,7 @@ pub struct DdioSettings {
     /// With cache_model = "buffers": receive queue that all flows of the host share. Default: none.
     #[serde(rename = "rq", skip_serializing_if = "Option::is_none")]
     pub queue: Option<QueueSettings>,
-    /// Receive buffers that it cycles through, per core: descriptors of a queue, 1,024.
+    /// Receive buffers that it cycles through, per core: [`RING`].
     #[serde(skip)]
     pub buffers: u32,
 }
@@ -202,10 +241,13 @@ impl Default for DdioSettings {
             ways: 2,
             model: CacheModel::Share,
             queue: None,
-            buffers: 1024,
+            buffers: RING,
         }
     }
 }
+
+/// Receive buffers of a queue, of which each core has one: a driver's descriptors.
+pub const RING: u32 = 1024;
 
 impl DdioSettings {
     /// Bytes of the cache that the NIC may fill.

@@ -76,6 +76,10 @@ fn read() -> Span {
 /// The largest frame there is, 64 KiB, must fit in whatever holds frames.
 const LEAST_BUFFER: Bytes = Bytes::new(1 << 16);
 
+/// Pages that machines have.
+const LEAST_PAGE: Bytes = Bytes::new(1 << 12);
+const MOST_PAGE: Bytes = Bytes::new(1 << 30);
+
 /// Below this a packet takes more than a second.
 const LEAST_RATE: BitsPerSec = BitsPerSec::new(1_000_000);
 
@@ -103,6 +107,7 @@ impl Memory {
     pub(super) fn check(&mut self, judge: &mut Judge<'_>, path: &str) {
         let at = |key: &str| format!("{path}.{key}");
         self.check_ddio(judge, path);
+        self.check_iommu(judge, path);
         let readers = &self.settings.readers;
         if readers.smt == 2 && readers.cores % 2 == 1 {
             let (even, key) = (readers.cores + 1, at("cores"));
@@ -164,6 +169,27 @@ impl Memory {
             judge.latency(&at("ddio_eviction"), ddio.eviction);
         }
         self.check_queue(judge, path, ddio);
+    }
+
+    fn check_iommu(&self, judge: &mut Judge<'_>, path: &str) {
+        let at = |key: &str| format!("{path}.{key}");
+        let iommu = &self.settings.iommu;
+        if iommu.walk > LONGEST {
+            let text = format!("is too long; write at most \"{LONGEST}\"");
+            judge.wrong(&at("iommu_walk"), text);
+        }
+        if !(LEAST_PAGE..=MOST_PAGE).contains(&iommu.page) {
+            let text = format!("is no page; write from \"{LEAST_PAGE}\" to \"{MOST_PAGE}\"");
+            judge.wrong(&at("iommu_page"), text);
+        }
+        if iommu.walk == Span::ZERO {
+            for key in ["iommu_entries", "iommu_page"] {
+                if judge.given(&at(key)) {
+                    let text = "has no effect without an IOMMU; write iommu_walk as well, for instance \"300ns\"";
+                    judge.say(&at(key), text);
+                }
+            }
+        }
     }
 
     fn check_queue(&self, judge: &mut Judge<'_>, path: &str, ddio: &DdioSettings) {
