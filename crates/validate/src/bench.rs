@@ -178,6 +178,14 @@ impl Seen {
         row.unwrap_or_else(|| panic!("no port {port}")).max_queue.get() as f64
     }
 
+    /// Segments that flows sent again in the measured part, of those that are not over.
+    pub fn retransmits(&self) -> f64 {
+        let of = |inspection: &Inspection| -> u64 {
+            inspection.senders.iter().map(|sender| sender.retransmits).sum()
+        };
+        (of(&self.after) - of(&self.before)) as f64
+    }
+
     /// Packets dropped anywhere in the measured part.
     pub fn dropped(&self) -> f64 {
         let each = self.ports().map(|(before, after)| {

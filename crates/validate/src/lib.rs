@@ -92,11 +92,11 @@ fn suite(name: &str) -> Suite {
         },
         "tcp-nv" => Suite {
             rows: include_str!("../../../validation/tcp-nv/rows.toml"),
-            measure: |cores, _, quick, draw| {
-                (tcp_nv::measure(cores, quick), drawn(draw, tcp_nv::pictures))
+            measure: |cores, part, quick, draw| {
+                (tcp_nv::measure(cores, part, quick), drawn(draw, tcp_nv::pictures))
             },
-            parts: none,
-            part_of: |_| "",
+            parts: tcp_nv::parts,
+            part_of: tcp_nv::part_of,
             sensitivity: Some(tcp_nv::sensitivity),
         },
         "linux" => Suite {
@@ -297,7 +297,7 @@ pub fn rows(suite: &str) -> Vec<Row> {
 /// Ends of ids of rows that stand once under each reading of a text; the verdict on it names the first, which may have none.
 pub fn readings(suite: &str) -> &'static [&'static str] {
     match split(suite).0 {
-        "hostcc" => &["", "-resting", "-threshold"],
+        "hostcc" => &["", "-resting", "-threshold", "-noecn"],
         "hiercc" => {
             &["-recommended-count", "-recommended", "-literal", "-own", "-printed", "-paced"]
         }

@@ -1,6 +1,7 @@
 //! Figure 5: flows of a published distribution between hosts of different racks, under every scheme.
 
-use super::lab::{is_host, longest};
+use super::lab::{is_host, longest, longest_voq};
+use super::law::voq_bound;
 use super::setup::{BUNDLES, C0, LINE, PACKET, Scheme, Setup, Wiring, host};
 use crate::bench::{self, mean, run_seed};
 use crate::jobs::Cores;
@@ -82,6 +83,8 @@ struct One {
     down: f64,
     /// Longest queue of any port from switch to switch.
     core: f64,
+    /// Longest queue by destination.
+    voq: f64,
 }
 
 /// What one scheme did at one load, over all seeds.
@@ -101,6 +104,7 @@ pub(super) struct Point {
     pub longest: f64,
     down: f64,
     core: f64,
+    voq: f64,
 }
 
 /// All of the figure.
@@ -171,6 +175,7 @@ fn seen(setup: Setup, load: f64, seed: u64, arrivals: f64) -> One {
         longest: longest(&seen),
         down: most(true),
         core: most(false),
+        voq: longest_voq(&seen),
     }
 }
 
@@ -230,6 +235,7 @@ impl Point {
             longest: most(|one| one.longest),
             down: most(|one| one.down),
             core: most(|one| one.core),
+            voq: most(|one| one.voq),
         }
     }
 
@@ -347,6 +353,9 @@ fn queues(figure: &Figure, bundle: &'static str, said: &str, measured: &mut Meas
     let down = ours.iter().map(|point| point.down).fold(0.0, f64::max);
     let id = format!("fig5-bound-{bundle}");
     measured.insert_saying(id, down / (19.0 * (C0 + PACKET)), said.into());
+    let voq = ours.iter().map(|point| point.voq).fold(0.0, f64::max);
+    let id = format!("fig5-voq-bound-{bundle}");
+    measured.insert_saying(id, voq / voq_bound(RACK as f64), said.into());
     let dcqcn = figure.of(Scheme::Dcqcn);
     let ratios = dcqcn.iter().zip(&ours).map(|(d, h)| (d.longest / h.longest, d, h));
     if let Some((ratio, d, h)) = ratios.max_by(|a, b| a.0.total_cmp(&b.0)) {

@@ -4,11 +4,11 @@ use super::dctcp::sized;
 use super::lab::Lab;
 use super::outcome::Outcome;
 use super::ratio;
-use super::setup::{Control, HostCc, Setup};
+use super::setup::{Control, HostCc, Setup, Variant};
 use crate::measured::Measured;
 
 /// The second reading of MApp, which the paper does not have: it works for 2 ms and rests for 1 ms, in turn.
-fn resting(setup: Setup) -> Setup {
+pub(super) fn resting(setup: Setup) -> Setup {
     Setup { rests: (2000, 1000), ..setup }
 }
 
@@ -77,8 +77,10 @@ pub(super) fn figure_14(lab: &Lab, all: &mut Measured) {
     degrees("fig14", true, lab, all);
     all.insert_ratio("fig14-3x-drop-factor", lab.hostcc(true, 3).drops, lab.base(true, 3).drops);
     for cores in [1, 2, 3] {
-        let value = ratio(lab.hostcc(true, cores).mapp, lab.hostcc(false, cores).mapp);
-        all.insert(format!("fig14-{cores}x-mapp"), value);
+        let [on, off] = [true, false].map(|ddio| lab.hostcc(ddio, cores));
+        all.insert(format!("fig14-{cores}x-mapp"), ratio(on.mapp, off.mapp));
+        let share = |of: &Outcome| ratio(of.mapp, of.memory());
+        all.insert(format!("fig14-{cores}x-share"), ratio(share(on), share(off)));
     }
     if lab.quick {
         return;
@@ -92,6 +94,8 @@ pub(super) fn figure_14(lab: &Lab, all: &mut Measured) {
             per_cent(of),
         );
     }
+    let of = [true, false].map(|ddio| with_rests(lab, ddio, 3).0.drops);
+    all.insert_ratio("fig14-3x-higher-resting", of[0], of[1]);
 }
 
 /// Figure 11: packet sizes and numbers of flows at 3x.
@@ -135,6 +139,21 @@ pub(super) fn figure_13(lab: &Lab, all: &mut Measured) {
     }
     let retransmits = |flows| lab.see(&incast(lab, 0, flows)).retransmits;
     all.insert("fig13a-rise", retransmits(10) - retransmits(4));
+    unmarked(lab, all);
+}
+
+/// Figure 13a where the switch drops: the reading -noecn.
+fn unmarked(lab: &Lab, all: &mut Measured) {
+    let setup = |flows| Setup { variant: Variant::Unmarked, ..incast(lab, 0, flows) };
+    let free = |flows| lab.see(&setup(flows));
+    for flows in if lab.quick { &[4, 10][..] } else { &INCAST } {
+        let (free, with) = (free(*flows), lab.see(&setup(*flows).with_hostcc()));
+        all.insert(format!("fig13a-{flows}-same-noecn"), ratio(with.goodput, free.goodput));
+        let again = [with.retransmits, free.retransmits];
+        let id = format!("fig13a-{flows}-drops-noecn");
+        all.insert_of(id, ratio(again[0], again[1]), ("", again), per_cent(again));
+    }
+    all.insert("fig13a-rise-noecn", free(10).retransmits - free(4).retransmits);
 }
 
 /// Targets of Figure 16, Gb/s.
@@ -172,6 +191,9 @@ pub(super) fn figure_16(lab: &Lab, all: &mut Measured) {
     let shape = |of| most_of(&[40, 50, 60, 70, 80], of) - most_of(&[20, 100], of);
     all.insert_ratio("fig16-all-drops", most(&TARGETS), lab.base(false, 3).drops);
     all.insert("fig16-shape", shape(targeted));
+    let steps = TARGETS.windows(2);
+    let steps = steps.map(|two| ratio(targeted(lab, two[1]).mapp, targeted(lab, two[0]).mapp));
+    all.insert("fig16-mapp-falls", steps.fold(f64::NAN, f64::max));
     all.insert("fig16-mapp", ratio(targeted(lab, 40).mapp, targeted(lab, 80).mapp));
     all.insert("fig16-shape-resting", shape(targeted_resting));
     all.insert("fig16-20-drops-resting", targeted_resting(lab, 20).drops);
@@ -195,6 +217,10 @@ pub(super) fn figure_17(lab: &Lab, all: &mut Measured) {
     let [low, high] = [60, 90].map(|threshold| at_threshold(lab, threshold));
     all.insert("fig17-drops", high.drops - low.drops);
     all.insert("fig17-mapp", ratio(high.mapp, low.mapp));
+    let steps = THRESHOLDS[1..].windows(2);
+    let steps =
+        steps.map(|two| ratio(at_threshold(lab, two[1]).mapp, at_threshold(lab, two[0]).mapp));
+    all.insert("fig17-mapp-rises", steps.fold(f64::NAN, f64::min));
     if !lab.quick {
         let drops = |threshold| {
             let control = Control::HostCc(HostCc { threshold, ..HostCc::of(false) });

@@ -129,8 +129,6 @@ pub(super) fn text(lab: &Lab, all: &mut Measured) {
     let free = lab.base(false, 0);
     all.insert("text-memory-per-goodput", ratio(free.netapp * 8.0, free.goodput));
     all.insert("text-pcie-overhead", ratio(free.pcie, free.goodput));
-    let three = Setup { flows: 3, ..lab.setup(false, 0) };
-    all.insert("text-three-flows", ratio(lab.see(&three).goodput, free.goodput));
     let idle = Setup { flows: 0, rpc: Some(128), ..lab.setup(false, 0) };
     let latencies = &lab.see(&idle).latencies;
     let (median, beyond) = (latencies.percentile(5000).value, latencies.beyond(5000));

@@ -1,5 +1,6 @@
 //! Experiments behind `validation/hostcc/rows.toml`: hostCC (SIGCOMM 2023), figure by figure.
 
+mod claims;
 mod control;
 mod dctcp;
 mod lab;
@@ -93,6 +94,7 @@ fn introduction(lab: &Lab, all: &mut Measured) {
 
 fn text(lab: &Lab, all: &mut Measured) {
     dctcp::text(lab, all);
+    claims::measure(lab, all);
     tails::text(lab, all);
 }
 

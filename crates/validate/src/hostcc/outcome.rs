@@ -1,9 +1,9 @@
 //! One run of the testbed and what is read off it.
 
-use super::setup::{HOST, Setup, WARM};
+use super::setup::{HOST, Setup, Variant, WARM};
 use crate::bench::{Seen, run_looking};
 use crate::order::Samples;
-use forebay_sim::MemoryState;
+use forebay_sim::{Inspection, MemoryState};
 use forebay_units::Time;
 
 /// What a run gives. All of the measured part, without the start-up.
@@ -131,8 +131,16 @@ fn read(setup: &Setup, seen: &Seen) -> Outcome {
     let (sent_again, sent) = sent(setup, seen);
     let working = f64::from(setup.flows.min(CORES));
     let reads = memory.antagonists.iter().sum::<f64>() / setup.traffic_per_read() / ns;
+    let goodput = match setup.variant {
+        // What the path to memory counts is read there by applications over TCP.
+        Variant::Sender | Variant::Rdma => {
+            let of = |all: &Inspection| all.hosts[HOST].delivered_bytes as f64;
+            (of(&seen.after) - of(&seen.before)) * 8e-9 / seen.seconds()
+        }
+        _ => memory.goodput_gbps(),
+    };
     Outcome {
-        goodput: memory.goodput_gbps(),
+        goodput,
         drops: memory.drop_share() * 100.0,
         retransmits: sent_again / sent * 100.0,
         netapp: memory.network_gigabytes(),

@@ -24,6 +24,25 @@ pub(super) struct Setup {
     pub seed: u64,
     /// Keys of the path to memory, and of its antagonist, that differ from their defaults.
     pub changed: (&'static str, &'static str),
+    /// What else is not as the paper has it.
+    pub variant: Variant,
+}
+
+/// A claim of the text that needs more than other numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Variant {
+    /// None.
+    Usual,
+    /// MApp and hostCC are on the host that sends.
+    Sender,
+    /// The switch has a megabyte for each port, and drops instead of marking.
+    Unmarked,
+    /// Queue pairs under DCQCN in place of TCP.
+    Rdma,
+    /// The last cable is a microsecond shorter.
+    Near,
+    /// Swift in place of DCTCP, with a target for hosts that the NIC's buffer exceeds.
+    Swift,
 }
 
 /// What competes for memory.
@@ -57,12 +76,20 @@ pub(super) struct HostCc {
     pub threshold: u32,
     pub echo: bool,
     pub local: bool,
+    /// Readings of I_S that its average is over.
+    pub smoothed: u32,
 }
 
 impl HostCc {
     /// As the paper has it.
     pub fn of(ddio: bool) -> Self {
-        Self { target: 80, threshold: if ddio { 50 } else { 70 }, echo: true, local: true }
+        Self {
+            target: 80,
+            threshold: if ddio { 50 } else { 70 },
+            echo: true,
+            local: true,
+            smoothed: 8,
+        }
     }
 }
 
@@ -76,7 +103,7 @@ pub(super) const WARM: f64 = 0.03;
 /// Lines in flight of a core without prefetching: the modelling note's, from what such a core drew alone.
 const LOCAL_LINES: f64 = 6.5;
 
-/// The host whose path to memory is modelled.
+/// The host that receives, whose path to memory is modelled.
 pub(super) const HOST: usize = 0;
 
 impl Setup {
@@ -96,6 +123,7 @@ impl Setup {
             traced: false,
             seed: 1,
             changed: ("", ""),
+            variant: Variant::Usual,
         }
     }
 
@@ -131,11 +159,26 @@ impl Setup {
     /// again and again, and all seeds are one. Senders are host[1] and up, around one switch. Four cables of 9 us and interrupts of 4 us make a
     /// round trip of 44 us; 38 bytes are Ethernet's header, FCS, preamble and gap.
     pub fn text(&self) -> String {
+        let switch = match self.variant {
+            Variant::Unmarked => {
+                "[fabric.switch]\nbuffer = \"none\"\nport_limit = \"1MB\"\necn = \"off\"\n"
+            }
+            Variant::Near => "[[fabric.override]]\nwhere = \"host[0]-tor\"\ndelay = \"8us\"\n",
+            _ => "",
+        };
+        let transport = match self.variant {
+            Variant::Rdma => "kind = \"rdma\"\nlaw = \"dcqcn\"\n",
+            Variant::Swift => {
+                "kind = \"tcp\"\nlaw = \"swift\"\nparams = { base_target = \"60us\", endpoint_target = \"100us\" }\n"
+            }
+            _ => {
+                "kind = \"tcp\"\nlaw = \"dctcp\"\nparams = { alpha = \"linux\", cut = \"packets\", prr_on_ce = true }\n"
+            }
+        };
         let mut text = format!(
-            "[fabric]\nkind = \"star\"\nhosts = {}\nwire_overhead = \"38B\"\nhost_link = {{ rate = \"100Gbps\", delay = \"9us\" }}\n\
+            "[fabric]\nkind = \"star\"\nhosts = {}\nwire_overhead = \"38B\"\nhost_link = {{ rate = \"100Gbps\", delay = \"9us\" }}\n{switch}\
              [host]\nprofile = \"linux\"\nrx_usecs = \"4us\"\n{}\
-             [transport]\nkind = \"tcp\"\nlaw = \"dctcp\"\nparams = {{ alpha = \"linux\", cut = \"packets\", prr_on_ce = true }}\n\
-             mtu = \"{}B\"\n",
+             [transport]\n{transport}mtu = \"{}B\"\n",
             self.senders + 1,
             self.memory(),
             self.mtu,
@@ -160,14 +203,21 @@ impl Setup {
         u16::from(self.flows > 0)
     }
 
+    /// The host that MApp runs on, whose path to memory is modelled.
+    fn congested(&self) -> usize {
+        if self.variant == Variant::Sender { 1 } else { HOST }
+    }
+
     fn memory(&self) -> String {
         let level = match self.control {
             Control::Level(level) => format!("level = {level}\n"),
             Control::None | Control::HostCc(_) => String::new(),
         };
         let mut text = format!(
-            "[[host.override]]\nwhere = \"host[{HOST}]\"\n[host.override.memory]\nddio = {}\nsocket_buffer = \"1MB\"\n{level}{}",
-            self.ddio, self.changed.0
+            "[[host.override]]\nwhere = \"host[{}]\"\n[host.override.memory]\nddio = {}\nsocket_buffer = \"1MB\"\n{level}{}",
+            self.congested(),
+            self.ddio,
+            self.changed.0
         );
         for (key, value) in TESTBED {
             if !self.changed.0.contains(key) {
@@ -190,10 +240,18 @@ impl Setup {
         if self.cores > 0 && self.rests != (0, 0) {
             text += &format!("on = \"{}us\"\noff = \"{}us\"\n", self.rests.0, self.rests.1);
         }
-        if let Control::HostCc(HostCc { target, threshold, echo, local }) = self.control {
+        if let Control::HostCc(HostCc { target, threshold, echo, local, smoothed }) = self.control {
+            let side = match self.variant {
+                Variant::Sender => "side = \"send\"".into(),
+                _ => format!("iio_threshold = {threshold}"),
+            };
+            let weight = match smoothed {
+                8 => String::new(),
+                _ => format!(", occupancy_weight = {}", 1.0 / f64::from(smoothed)),
+            };
             text += &format!(
-                "[host.override.memory.control]\nlaw = \"hostcc\"\nparams = {{ iio_threshold = {threshold}, target = \"{}Mbps\", \
-                 local_response = {local}, network_response = {echo} }}\n",
+                "[host.override.memory.control]\nlaw = \"hostcc\"\nparams = {{ {side}, target = \"{}Mbps\", \
+                 local_response = {local}, network_response = {echo}{weight} }}\n",
                 target * 1050
             );
         }

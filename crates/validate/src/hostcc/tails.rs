@@ -1,5 +1,6 @@
 //! Figures 4, 12 and 15, and the introduction's tails: RPCs beside 4 long flows.
 
+use super::claims;
 use super::lab::Lab;
 use super::ratio;
 use super::setup::{Control, HostCc, Setup};
@@ -51,8 +52,7 @@ pub(super) fn latencies(lab: &Lab, ddio: bool, beside: Beside, size: u32) -> Sam
 /// which no percentile beyond P99.9 is needed, a sixth will do.
 fn effort(quick: bool, ddio: bool, beside: Beside, size: u32) -> (u64, u32) {
     match (quick, beside, size == 128) {
-        (true, Beside::Congested, true) => (1, 1500),
-        (true, Beside::Congested, false) => (1, 500),
+        (true, Beside::Congested, _) => (1, 500),
         (true, _, true) => (1, 150),
         (true, _, false) => (1, 100),
         (false, Beside::Congested, true) => (if ddio { 4 } else { 24 }, 5000),
@@ -110,6 +110,7 @@ pub(super) fn figure_4(lab: &Lab, all: &mut Measured) {
     }
     let [(small, few), (large, fewer)] = [128, 32_768].map(|size| inflation(lab, size));
     all.insert_tail("fig4-order", ratio(small, large), few.min(fewer), String::new());
+    claims::whiskers(lab, all);
 }
 
 /// Seeds of that reading: with four, 8 RPCs of 128 B lay beyond P99.9, and a row needs ten.

@@ -12,23 +12,51 @@ mod table;
 
 use crate::jobs::{Cores, Job};
 use crate::measured::Measured;
+use crate::row::Row;
 pub(crate) use choice::sensitivity;
 pub(crate) use pictures::pictures;
 use settings::{CHOSEN, Law};
 
-/// Runs all of them.
-pub(crate) fn measure(cores: &Cores<'_>, quick: bool) -> Measured {
-    let mut jobs: Vec<Job> = vec![
-        Box::new(move |all| router::measure(&CHOSEN, quick, all)),
-        Box::new(move |all| sorting::measure(&CHOSEN, quick, all)),
-    ];
-    jobs.push(Box::new(move |all| table_rows(quick, all)));
-    for per_host in [8, 4, 1] {
-        for pause in [true, false] {
-            jobs.push(Box::new(move |all| rack::measure(per_host, pause, &CHOSEN, quick, all)));
+/// Parts, each with what ids of its rows begin with; all other rows are of "claims".
+const PARTS: [(&str, &[&str]); 6] = [
+    ("router", &["router", "burst"]),
+    ("sort", &["sort"]),
+    ("table", &["table", "order"]),
+    ("rack", &["rack"]),
+    ("pause", &["pause"]),
+    ("claims", &[]),
+];
+
+/// Names of the parts.
+pub(crate) fn parts() -> Vec<&'static str> {
+    PARTS.iter().map(|part| part.0).collect()
+}
+
+/// The part that a row belongs to.
+pub(crate) fn part_of(row: &Row) -> &str {
+    let head = row.id.split('-').next().unwrap_or_default();
+    PARTS.iter().find(|part| part.1.contains(&head)).map_or("claims", |part| part.0)
+}
+
+/// Runs all parts, or one.
+pub(crate) fn measure(cores: &Cores<'_>, part: Option<&str>, quick: bool) -> Measured {
+    let mut jobs: Vec<Job> = Vec::new();
+    for (name, _) in PARTS.iter().filter(|p| part.is_none_or(|part| part == p.0)) {
+        match *name {
+            "router" => jobs.push(Box::new(move |all| router::measure(&CHOSEN, quick, all))),
+            "sort" => jobs.push(Box::new(move |all| sorting::measure(&CHOSEN, quick, all))),
+            "table" => jobs.push(Box::new(move |all| table_rows(quick, all))),
+            "claims" => jobs.extend(claims::jobs(&CHOSEN, quick)),
+            _ => {
+                let pause = *name == "pause";
+                for per_host in [8, 4, 1] {
+                    jobs.push(Box::new(move |all| {
+                        rack::measure(per_host, pause, &CHOSEN, quick, all);
+                    }));
+                }
+            }
         }
     }
-    jobs.extend(claims::jobs(&CHOSEN, quick));
     cores.run(jobs)
 }
 
@@ -52,9 +80,7 @@ fn table_rows(quick: bool, all: &mut Measured) {
         let fewest = |what| columns.iter().map(|c| c.beyond(what)).min().flatten();
         let [bic, nv] = columns.map(|c| c.values());
         for (i, what) in table::QUANTITIES.iter().enumerate() {
-            if *what != "fairness" || label == "128" {
-                enter(all, format!("order-{label}-{what}"), nv[i] / bic[i], fewest(what));
-            }
+            enter(all, format!("order-{label}-{what}"), nv[i] / bic[i], fewest(what));
         }
     }
 }

@@ -23,6 +23,30 @@ struct Cell {
     rtt: f64,
     rate: f64,
     loss: f64,
+    events: Events,
+}
+
+/// What the processor of a sender works on, per second.
+struct Events {
+    packets: f64,
+    acks: f64,
+    again: f64,
+}
+
+/// Microseconds of a sender's processor for a packet of data, an ACK that comes or a retransmission: what gives the deck's busy share with one NV
+/// flow per host and no flow control.
+const COST: f64 = 0.572;
+
+impl Events {
+    /// Share of a processor, per cent.
+    fn busy(&self) -> f64 {
+        1e-4 * COST * (self.packets + self.acks + self.again)
+    }
+
+    fn said(&self) -> String {
+        let Self { packets, acks, again } = self;
+        format!("{packets:.0} packets, {acks:.0} ACKs, {again:.0} retransmissions per second")
+    }
 }
 
 /// Rows of one number of flows per host.
@@ -40,6 +64,7 @@ pub(super) fn measure(
         all.insert(id("cwnd"), cell.window);
         all.insert(id("rtt"), cell.rtt);
         all.insert(id("rate"), cell.rate);
+        all.insert_saying(id("busy"), cell.events.busy(), cell.events.said());
         if !pause {
             all.insert(id("loss"), cell.loss);
         }
@@ -47,6 +72,8 @@ pub(super) fn measure(
     let [bic, nv] = &cells;
     all.insert(format!("{test}-{per_host}-order-cwnd"), nv.window / bic.window);
     all.insert(format!("{test}-{per_host}-order-rtt"), nv.rtt / bic.rtt);
+    all.insert(format!("{test}-{per_host}-order-rate"), nv.rate / bic.rate);
+    all.insert(format!("{test}-{per_host}-order-busy"), nv.events.busy() / bic.events.busy());
     if !pause {
         all.insert_ratio(format!("{test}-{per_host}-order-loss"), nv.loss, bic.loss);
     } else if per_host == 8 {
@@ -81,7 +108,16 @@ fn cell(law: Law, per_host: u32, pause: bool, settings: &Settings, quick: bool) 
     );
     let seen = run("tcp-nv-rack", &text, warm, end);
     let (dropped, sent) = seen.dropped_and_sent("tor->host[0]");
+    // Of both senders, a half each.
+    let per_second = |count: f64| count / (2.0 * seen.seconds());
+    let over = |ports: [&str; 2]| ports.iter().map(|port| seen.dropped_and_sent(port).1).sum();
+    let events = Events {
+        packets: per_second(over(["host[1]->tor", "host[2]->tor"])),
+        acks: per_second(over(["tor->host[1]", "tor->host[2]"])),
+        again: per_second(seen.retransmits()),
+    };
     Cell {
+        events,
         window: seen.mean_of_flows(Quantity::Window, |bytes| bytes / 1448.0),
         rtt: seen.mean_of_flows(Quantity::RoundTrip, |us| (us / 1e3).max(1.0)),
         rate: seen.mean_of_flows(Quantity::FlowRate, |gbps| gbps * 1e3) * f64::from(2 * per_host),

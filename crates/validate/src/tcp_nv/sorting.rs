@@ -19,6 +19,7 @@ pub(super) fn measure(settings: &Settings, quick: bool, all: &mut Measured) {
         if law == Law::Nv {
             all.insert("sort-order-time", job[0]);
             all.insert("sort-order-retransmits", job[1]);
+            all.insert("sort-order-timeouts", job[2]);
         }
     }
 }

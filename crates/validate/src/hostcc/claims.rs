@@ -1,0 +1,152 @@
+//! Claims of the text that stand in no figure: sections 2.2, 3, 4.1 and 6.
+
+use super::control::resting;
+use super::lab::Lab;
+use super::outcome::{Outcome, Point};
+use super::ratio;
+use super::setup::{Control, HostCc, Setup, Variant};
+use super::signals::TARGET;
+use super::tails::{Beside, SIZES, latencies};
+use crate::measured::Measured;
+use crate::order::Samples;
+
+/// The round trip, us.
+const RTT: f64 = 44.0;
+
+/// Microseconds at work and at rest of a MApp that changes within it.
+const BURSTS: (u32, u32) = (20, 20);
+
+/// All of them but RDMA, Swift and the sender.
+pub(super) fn measure(lab: &Lab, all: &mut Measured) {
+    let free = lab.base(false, 0);
+    for (flows, name) in [(1, "text-one-flow"), (2, "text-two-flows"), (3, "text-three-flows")] {
+        let few = lab.see(&Setup { flows, ..lab.setup(false, 0) });
+        all.insert(name, ratio(few.goodput, free.goodput));
+    }
+    beside_rpcs(lab, all);
+    let share = |of: &Outcome| ratio(of.mapp, of.netapp);
+    all.insert("text-share-by-load", ratio(share(lab.base(false, 3)), share(lab.base(false, 2))));
+    onset(lab, all);
+    within_a_round_trip(lab, all);
+    smoothing(lab, all);
+    other_hosts(lab, all);
+    walks(lab, all);
+}
+
+/// What small RPCs beside it leave of NetApp-T and MApp.
+fn beside_rpcs(lab: &Lab, all: &mut Measured) {
+    let alone = lab.base(false, 3);
+    let beside = lab.see(&Setup { rpc: Some(128), ..lab.setup(false, 3) });
+    all.insert("text-beside-rpc-goodput", ratio(beside.goodput, alone.goodput));
+    all.insert("text-beside-rpc-mapp", ratio(beside.mapp, alone.mapp));
+}
+
+/// Figure 4's whiskers below P99: the least, over all sizes, of a percentile at 3x over that at 0x.
+pub(super) fn whiskers(lab: &Lab, all: &mut Measured) {
+    for (name, per_10_000) in [("fig4-p50-least", 5000), ("fig4-p90-least", 9000)] {
+        let inflations = SIZES.map(|(size, _)| {
+            let of = |beside| latencies(lab, false, beside, size).percentile(per_10_000).value;
+            ratio(of(Beside::Congested), of(Beside::Flows))
+        });
+        all.insert(name, inflations.into_iter().fold(f64::NAN, f64::min));
+    }
+}
+
+/// What follows each onset of a MApp that comes and goes.
+fn onset(lab: &Lab, all: &mut Measured) {
+    let setup = resting(lab.setup(false, 3)).with_hostcc();
+    let (work, rest) = setup.rests;
+    let trace = &lab.see(&Setup { traced: true, ..setup }).trace;
+    let (period, work) = (f64::from(work + rest), f64::from(work));
+    let late = trace.iter().filter(|p| (1000.0..work).contains(&(p.us % period)));
+    let (sum, n) = late.fold((0.0, 0.0), |(sum, n), p| (sum + p.bandwidth, n + 1.0));
+    all.insert("text-onset-goodput", sum / n / 1.05);
+    let back = Samples::new(recoveries(trace, period, work));
+    let said = format!("{} onsets, at most {:.1}", back.len(), back.percentile(10_000).value / RTT);
+    all.insert_saying("text-onset-rtts", back.percentile(5000).value / RTT, said);
+}
+
+/// Microseconds from each onset until B_S is near its target again, having been below; none where it never was.
+fn recoveries(trace: &[Point], period: f64, work: f64) -> Vec<f64> {
+    let number = |p: &Point| (p.us / period) as u64;
+    let near = |p: &Point| p.bandwidth > 0.9 * TARGET;
+    let of_one = |points: &[Point]| {
+        let begun = points.first().filter(|p| p.us % period < RTT).is_some();
+        let below = points.iter().position(|p| !near(p)).filter(|_| begun)?;
+        let back = points[below..].iter().find(|p| near(p));
+        Some(back.map_or(work, |p| p.us % period).min(work))
+    };
+    trace.chunk_by(|a, b| number(a) == number(b)).filter_map(of_one).collect()
+}
+
+/// A MApp that changes faster than anything can come back from the sender.
+fn within_a_round_trip(lab: &Lab, all: &mut Measured) {
+    let setup = Setup { rests: BURSTS, ..lab.setup(false, 3) };
+    let (with, without) = (lab.see(&setup.clone().with_hostcc()), lab.see(&setup));
+    all.insert_saying("text-subrtt-goodput", with.goodput, with.levels_said());
+    all.insert_ratio("text-subrtt-drops", with.drops, without.drops);
+    all.insert("text-subrtt-memory", ratio(with.memory(), without.memory()));
+}
+
+/// I_S smoothed over more readings, and over none.
+fn smoothing(lab: &Lab, all: &mut Measured) {
+    let over = |smoothed| Control::HostCc(HostCc { smoothed, ..HostCc::of(false) });
+    let [usual, slow] = [8, 256].map(|smoothed| {
+        lab.see(&Setup { control: over(smoothed), ..resting(lab.setup(false, 3)) })
+    });
+    all.insert_ratio("text-ewma-slow-drops", slow.drops, usual.drops);
+    let [usual, fast] = [8, 1].map(|smoothed| {
+        lab.see(&Setup { control: over(smoothed), rests: BURSTS, ..lab.setup(false, 3) })
+    });
+    all.insert("text-ewma-fast-mapp", ratio(fast.mapp, usual.mapp));
+}
+
+/// MApp on the sender's host, queue pairs, a shorter way to the host, and Swift.
+fn other_hosts(lab: &Lab, all: &mut Measured) {
+    let run = |variant, cores, setup: fn(Setup) -> Setup| {
+        lab.see(&setup(Setup { variant, ..lab.setup(false, cores) }))
+    };
+    let lost =
+        |variant| 1.0 - ratio(run(variant, 3, |s| s).goodput, run(variant, 0, |s| s).goodput);
+    let [sender, receiver] = [Variant::Sender, Variant::Usual].map(lost);
+    let said = format!("{sender:.4} of {receiver:.4}");
+    all.insert_saying("text-sender-less", ratio(sender, receiver), said);
+    all.insert("text-sender-target", run(Variant::Sender, 3, Setup::with_hostcc).goodput);
+    all.insert("text-rdma-loss", 1.0 - lost(Variant::Rdma));
+    let near = run(Variant::Near, 3, |s| s);
+    all.insert("text-cxl", ratio(near.goodput, lab.base(false, 3).goodput));
+    let throttled = HostCc { echo: false, ..HostCc::of(false) };
+    let swift = Setup { variant: Variant::Swift, ..lab.setup(false, 3) };
+    let with = lab.see(&Setup { control: Control::HostCc(throttled), ..swift.clone() });
+    all.insert("text-swift-goodput", with.goodput);
+    all.insert_ratio("text-swift-drops", with.drops, lab.see(&swift).drops);
+}
+
+/// Page walks of an IOMMU, which hold slots as congested memory does.
+fn walks(lab: &Lab, all: &mut Measured) {
+    let with =
+        |cores| Setup { changed: ("iommu_walk = \"600ns\"\n", ""), ..lab.setup(false, cores) };
+    all.insert("text-iommu-loss", ratio(lab.see(&with(0)).goodput, lab.base(false, 0).goodput));
+    let (held, free) = (lab.see(&with(1).with_hostcc()), lab.see(&with(1)));
+    let said = format!("MApp {:.1} of {:.1} GB/s", held.mapp, free.mapp);
+    all.insert_saying("text-iommu-throttle", ratio(held.goodput, free.goodput), said);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recovery_is_counted_from_its_onset() {
+        let points = |of: &[(f64, f64)]| -> Vec<Point> {
+            let point = |&(us, bandwidth): &(f64, f64)| Point { us, bandwidth, ..Point::default() };
+            of.iter().map(point).collect()
+        };
+        let trace = points(&[(3000.0, 90.0), (3040.0, 60.0), (3100.0, 80.0), (3200.0, 60.0)]);
+        assert_eq!(recoveries(&trace, 3000.0, 2000.0), [100.0]);
+        // It never falls, it never comes back, its onset was not seen.
+        assert!(recoveries(&trace[..1], 3000.0, 2000.0).is_empty());
+        assert_eq!(recoveries(&trace[..2], 3000.0, 2000.0), [2000.0]);
+        assert!(recoveries(&trace[2..], 3000.0, 2000.0).is_empty());
+    }
+}
