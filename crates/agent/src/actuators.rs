@@ -1,10 +1,11 @@
 //! Files that throttle: made ready and tried by the guard, written by the loop through descriptors.
 
-use crate::control::Throttle;
+use crate::control::{Levels, Throttle};
 use crate::journal::{Change, Journal, Tree};
 use crate::marks::Leases;
 use crate::plan::{Actuator, Kind, Plan};
 use forebay_linux::resctrl::memory_line;
+use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
@@ -16,8 +17,11 @@ pub fn prepare<W: Write>(
     journal: &mut Journal<W>,
     plan: &Plan,
 ) -> Result<(), String> {
-    for actuator in &plan.actuators {
+    for (nth, actuator) in plan.actuators.iter().enumerate() {
         let path = &actuator.path;
+        // A group has a part for each socket: it is made with the first, and gets its tasks when all of them have been tried.
+        let shares = |of: &[Actuator]| of.iter().any(|other| other.path == *path);
+        let (first, last) = (!shares(&plan.actuators[..nth]), !shares(&plan.actuators[nth + 1..]));
         let refuse = |what: &str, error: io::Error| format!("{path}: cannot {what}: {error}");
         let neutral = &actuator.values[0];
         let mut ours = actuator.values[1..].to_vec();
@@ -30,11 +34,15 @@ pub fn prepare<W: Write>(
             before: neutral.clone(),
             ours: ours.clone(),
         };
-        journal.add(change).map_err(|error| refuse("write the journal for it", error))?;
+        if first {
+            journal.add(change).map_err(|error| refuse("write the journal for it", error))?;
+        }
         // Of a victim nothing is tried but the value that it has: it has done no harm yet. A group of ours has no task so far.
         let mut tried = vec![neutral.clone()];
         if let Some(group) = group {
-            tree.make(group).map_err(|error| refuse("make the group", error))?;
+            if first {
+                tree.make(group).map_err(|error| refuse("make the group", error))?;
+            }
             tried = [ours, tried].concat();
         }
         for value in &tried {
@@ -44,7 +52,7 @@ pub fn prepare<W: Write>(
                 return Err(format!("{path}: {value:?} was written, and {found:?} is read back"));
             }
         }
-        if let Some(group) = group {
+        if let Some(group) = group.filter(|_| last) {
             move_tasks(tree, &actuator.cgroup, group)
                 .map_err(|error| refuse("move the victim's tasks", error))?;
         }
@@ -83,12 +91,13 @@ fn move_tasks(tree: &mut impl Tree, cgroup: &str, group: &str) -> io::Result<()>
     Ok(())
 }
 
-/// Whether a file holds what was written: kernels print `schemata` with blanks and other lines.
+/// Whether a file holds what was written: kernels print `schemata` with blanks, other lines, and the caches of other sockets.
 fn same(kind: Kind, written: &str, found: &str) -> bool {
     match kind {
         Kind::Memory => {
             let line = found.lines().find_map(memory_line);
-            line.is_some() && line == memory_line(written)
+            let (found, written) = (line.unwrap_or_default(), memory_line(written));
+            written.is_some_and(|of| !of.is_empty() && of.iter().all(|of| found.contains(of)))
         }
         Kind::Freeze | Kind::Cpu | Kind::Mark => found.lines().next() == Some(written),
     }
@@ -100,33 +109,43 @@ pub struct Files {
     of: Vec<Held>,
 }
 
+/// What a file that throttles is, beside its descriptor.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Described {
+    kind: Kind,
+    socket: Option<usize>,
+    values: Vec<String>, // by level
+}
+
+impl Described {
+    /// That of a plan.
+    pub fn of(of: &Actuator) -> Self {
+        Self { kind: of.kind, socket: of.socket, values: of.values.clone() }
+    }
+}
+
 #[derive(Debug)]
 struct Held {
-    kind: Kind,
+    of: Described,
     file: File,
-    values: Vec<String>, // by level
-    last: usize,         // the level that it stands at
-    left: bool,          // gone, or somebody else's now
+    last: usize, // the level that it stands at
+    left: bool,  // gone, or somebody else's now
 }
 
 impl Files {
     /// Over open files, which stand at level 0.
-    pub fn new(of: Vec<(Kind, Vec<String>, File)>) -> Self {
-        let held = |(kind, values, file)| Held { kind, file, values, last: 0, left: false };
+    pub fn new(of: impl IntoIterator<Item = (Described, File)>) -> Self {
+        let held = |(of, file)| Held { of, file, last: 0, left: false };
         Self { of: of.into_iter().map(held).collect() }
-    }
-
-    /// What the files of a plan are, for [`Files::new`].
-    pub fn values(of: &Actuator) -> (Kind, Vec<String>) {
-        (of.kind, of.values.clone())
     }
 }
 
 impl Held {
     /// Writes the value of a level, unless it stands already.
     fn set(&mut self, level: usize) -> io::Result<()> {
-        let value = self.values.get(level).or(self.values.last());
-        if self.left || value == self.values.get(self.last) {
+        let values = &self.of.values;
+        let value = values.get(level).or(values.last());
+        if self.left || value == values.get(self.last) {
             self.last = level;
             return Ok(());
         }
@@ -140,8 +159,8 @@ impl Held {
         let mut bytes = [0; 4096];
         let len = self.file.read_at(&mut bytes, 0)?;
         Ok(same(
-            self.kind,
-            &self.values[self.last],
+            self.of.kind,
+            &self.of.values[self.last],
             String::from_utf8_lossy(&bytes[..len]).trim_end(),
         ))
     }
@@ -149,11 +168,11 @@ impl Held {
 
 impl Throttle for Files {
     /// Weakest rungs first on the way up, strongest first on the way down. A victim that has gone is left out from then on.
-    fn set(&mut self, level: u8) -> bool {
-        let level = usize::from(level);
-        let down = self.of.iter().any(|held| level < held.last);
+    fn set(&mut self, levels: Levels) -> bool {
+        let level = |held: &Held| usize::from(levels.of(held.of.socket));
+        let down = self.of.iter().any(|held| level(held) < held.last);
         let mut done = true;
-        let mut each = |held: &mut Held| match held.set(level) {
+        let mut each = |held: &mut Held| match held.set(level(held)) {
             Ok(()) => {}
             Err(error) if error.raw_os_error() == Some(19) => held.left = true, // ENODEV
             Err(_) => done = false,
@@ -189,8 +208,8 @@ pub struct Acting<'a> {
 }
 
 impl Throttle for Acting<'_> {
-    fn set(&mut self, level: u8) -> bool {
-        self.files.set(level)
+    fn set(&mut self, levels: Levels) -> bool {
+        self.files.set(levels)
     }
 
     fn stands(&mut self) -> bool {
@@ -207,15 +226,18 @@ mod tests {
     use super::*;
     use std::path::Path;
 
-    fn files(values: &[(Kind, &[&str])]) -> (Files, Vec<std::path::PathBuf>) {
+    type Of<'a> = (Kind, Option<usize>, &'a [&'a str]);
+
+    fn files(values: &[Of<'_>]) -> (Files, Vec<std::path::PathBuf>) {
         let mut of = Vec::new();
         let mut paths = Vec::new();
-        for (nth, (kind, values)) in values.iter().enumerate() {
+        for (nth, (kind, socket, values)) in values.iter().enumerate() {
             let path = Path::new(env!("CARGO_MANIFEST_DIR"))
                 .join(format!("../../target/held-{kind:?}-{nth}"));
             std::fs::write(&path, format!("{}\n", values[0])).expect("written");
             let file = File::options().read(true).write(true).open(&path).expect("open");
-            of.push((*kind, values.iter().map(|value| value.to_string()).collect(), file));
+            let values = values.iter().map(|value| value.to_string()).collect();
+            of.push((Described { kind: *kind, socket: *socket, values }, file));
             paths.push(path);
         }
         (Files::new(of), paths)
@@ -223,19 +245,45 @@ mod tests {
 
     #[test]
     fn levels_are_written_and_what_others_wrote_is_noticed_and_left_alone() {
-        let (mut files, paths) =
-            files(&[(Kind::Cpu, &["9 1", "4 1", "4 1"]), (Kind::Freeze, &["0", "0", "1"])]);
+        let (mut files, paths) = files(&[
+            (Kind::Cpu, None, &["9 1", "4 1", "4 1"]),
+            (Kind::Freeze, None, &["0", "0", "1"]),
+        ]);
         let read = |nth: usize| std::fs::read_to_string(&paths[nth]).expect("it reads");
-        assert!(files.set(1) && files.stands());
+        assert!(files.set(Levels::all(1)) && files.stands());
         assert_eq!((read(0).as_str(), read(1).as_str()), ("4 1\n", "0\n"));
-        assert!(files.set(2) && files.stands());
+        assert!(files.set(Levels::all(2)) && files.stands());
         assert_eq!((read(0).as_str(), read(1).as_str()), ("4 1\n", "1\n"));
         std::fs::write(&paths[0], "7 1\n").expect("written");
         assert!(!files.stands(), "somebody else was here");
         assert!(files.stands(), "which is said once");
-        assert!(files.set(0));
+        assert!(files.set(Levels::all(0)));
         assert_eq!((read(0).as_str(), read(1).as_str()), ("7 1\n", "0\n"));
         paths.iter().for_each(|path| std::fs::remove_file(path).expect("removed"));
+    }
+
+    /// A write that fails, as one to a full or a broken file system does, is not in force, and everything else is written all the same.
+    #[test]
+    fn a_file_that_cannot_be_written_keeps_no_other_from_being_lifted() {
+        let (mut files, paths) = files(&[(Kind::Freeze, Some(1), &["0", "1"])]);
+        let full = File::options().read(true).write(true).open("/dev/full").expect("it is there");
+        let values = vec!["0".to_string(), "1".to_string()];
+        files.of.insert(
+            0,
+            Held {
+                of: Described { kind: Kind::Freeze, socket: None, values },
+                file: full,
+                last: 0,
+                left: false,
+            },
+        );
+        let read = || std::fs::read_to_string(&paths[0]).expect("it reads");
+        assert!(!files.set(Levels::all(1)));
+        assert_eq!(read(), "1\n");
+        files.of[0].last = 1;
+        assert!(!files.set(Levels::default()));
+        assert_eq!(read(), "0\n");
+        std::fs::remove_file(&paths[0]).expect("removed");
     }
 
     #[test]
@@ -243,5 +291,10 @@ mod tests {
         assert!(same(Kind::Memory, "MB:0=40;1=40", "    L3:0=7ff;1=7ff\n    MB:0= 40;1= 40"));
         assert!(!same(Kind::Memory, "MB:0=40;1=40", "MB:0=40;1=50"));
         assert!(!same(Kind::Memory, "MB:0=40", "L3:0=7ff"));
+        assert!(
+            same(Kind::Memory, "MB:1=40", "MB:0=100;1=40"),
+            "another socket has a level of its own"
+        );
+        assert!(!same(Kind::Memory, "MB:1=40;2=40", "MB:0=100;1=40"));
     }
 }

@@ -1,5 +1,5 @@
-//! The control loop: at every period, reads each stack, hands the readings to its law, and carries out the strongest level that
-//! any of them wants. The laws run under the driver that the simulator has ([`Driver`]).
+//! The control loop: at every period, reads each stack, hands the readings to its law, and carries out on each socket the strongest level
+//! that a stack of it wants. The laws run under the driver that the simulator has ([`Driver`]).
 //!
 //! Invariant: between rounds the throttle holds the level on the status, or one that could not be written. Time is the caller's.
 
@@ -44,10 +44,46 @@ impl Terms {
 /// At most so many stacks.
 pub const MOST_STACKS: usize = 16;
 
+/// Sockets whose levels are told apart; those beyond count as the last.
+pub const MOST_SOCKETS: usize = 8;
+
+/// Levels of all sockets: a stack congests the memory of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Levels([u8; MOST_SOCKETS]);
+
+impl Levels {
+    /// The same level for all of them.
+    #[cfg(test)]
+    pub fn all(level: u8) -> Self {
+        Self([level; MOST_SOCKETS])
+    }
+
+    /// The level of a socket, or the strongest for what is of none.
+    pub fn of(self, socket: Option<usize>) -> u8 {
+        let [first, ..] = self.0;
+        match socket {
+            Some(socket) => self.0[socket.min(MOST_SOCKETS - 1)],
+            None => self.0.into_iter().fold(first, u8::max),
+        }
+    }
+
+    /// A stack behind this socket, or behind no known one, wants a level.
+    fn want(&mut self, socket: Option<usize>, level: u8) {
+        let of = match socket {
+            Some(socket) => {
+                let socket = socket.min(MOST_SOCKETS - 1);
+                &mut self.0[socket..=socket]
+            }
+            None => &mut self.0[..],
+        };
+        of.iter_mut().for_each(|old| *old = level.max(*old));
+    }
+}
+
 /// What carries out levels.
 pub trait Throttle {
-    /// Puts a level in force; whether it is.
-    fn set(&mut self, level: u8) -> bool;
+    /// Puts levels in force; whether they are.
+    fn set(&mut self, levels: Levels) -> bool;
 
     /// Whether what was written last still stands.
     fn stands(&mut self) -> bool;
@@ -57,8 +93,8 @@ pub trait Throttle {
 }
 
 impl<T: Throttle> Throttle for &mut T {
-    fn set(&mut self, level: u8) -> bool {
-        T::set(self, level)
+    fn set(&mut self, levels: Levels) -> bool {
+        T::set(self, levels)
     }
 
     fn stands(&mut self) -> bool {
@@ -75,7 +111,7 @@ impl<T: Throttle> Throttle for &mut T {
 pub struct Nothing;
 
 impl Throttle for Nothing {
-    fn set(&mut self, _level: u8) -> bool {
+    fn set(&mut self, _: Levels) -> bool {
         true
     }
 
@@ -95,7 +131,7 @@ pub struct Status {
     pub busy_ns: u64,
     /// Rounds that began later than a period after they should have.
     pub late: u64,
-    /// Level in force.
+    /// Level in force, the strongest of all sockets.
     pub level: u64,
     /// Strongest level that ever was.
     pub strongest: u64,
@@ -230,6 +266,8 @@ pub struct Controller<S, T> {
     lasts: Duration,
     looked: Duration,
     absent: u64, // stacks whose laws have been ended, a bit each
+    sockets: [Option<usize>; MOST_STACKS],
+    in_force: Levels,
     status: Status,
 }
 
@@ -254,6 +292,8 @@ impl<S: Senses, T: Throttle> Controller<S, T> {
             epoch: now,
             looked: now,
             absent: 0,
+            sockets: [None; MOST_STACKS],
+            in_force: Levels::default(),
             status: Status {
                 stacks: vec![Shown::default(); stacks.min(MOST_STACKS)],
                 ..Status::default()
@@ -277,6 +317,11 @@ impl<S: Senses, T: Throttle> Controller<S, T> {
     pub fn count(&mut self, busy: Duration, late: bool) {
         self.status.busy_ns += busy.as_nanos() as u64;
         self.status.late += u64::from(late);
+    }
+
+    /// The socket of each stack: the strongest level of a socket's stacks holds there. Stacks of no known socket speak for all.
+    pub fn on_sockets(&mut self, of: &[Option<usize>]) {
+        self.sockets.iter_mut().zip(of).for_each(|(to, of)| *to = *of);
     }
 
     /// Ends the laws of stacks whose interfaces have gone, a bit for each stack: their marks end, and the next round lifts their levels. They
@@ -351,8 +396,8 @@ impl<S: Senses, T: Throttle> Controller<S, T> {
             (stack.level, stack.marks) = (0, false);
             self.throttle.mark(nth, false);
         }
-        if self.throttle.set(0) {
-            self.status.level = 0;
+        if self.throttle.set(Levels::default()) {
+            (self.status.level, self.in_force) = (0, Levels::default());
         }
     }
 
@@ -368,8 +413,8 @@ impl<S: Senses, T: Throttle> Controller<S, T> {
     }
 
     fn plant(&mut self, stack: usize) -> View<'_, S, T> {
-        let Self { senses, throttle, epoch, status, .. } = self;
-        View { senses, throttle, epoch: *epoch, status, stack }
+        let Self { senses, throttle, epoch, status, sockets, in_force, .. } = self;
+        View { senses, throttle, epoch: *epoch, status, stack, sockets, in_force }
     }
 }
 
@@ -380,6 +425,8 @@ struct View<'a, S, T> {
     epoch: Duration,
     status: &'a mut Status,
     stack: usize,
+    sockets: &'a [Option<usize>; MOST_STACKS],
+    in_force: &'a mut Levels,
 }
 
 impl<S: Senses, T> View<'_, S, T> {
@@ -411,16 +458,18 @@ impl<S: Senses, T: Throttle> Plant for View<'_, S, T> {
         self.sense(side, counter)
     }
 
-    /// The strongest level of all stacks is in force.
+    /// The strongest level of a socket's stacks is in force there.
     fn write_level(&mut self, now: Time, level: u8) -> Written {
-        let others =
-            self.status.stacks.iter().enumerate().filter(|(other, _)| *other != self.stack);
-        let strongest = others.map(|(_, of)| of.level).max().unwrap_or(0).max(u64::from(level));
-        let in_force = strongest == self.status.level || self.throttle.set(strongest as u8);
+        let mut levels = Levels::default();
+        for (stack, (of, socket)) in self.status.stacks.iter().zip(self.sockets).enumerate() {
+            levels.want(*socket, if stack == self.stack { level } else { of.level as u8 });
+        }
+        let in_force = levels == *self.in_force || self.throttle.set(levels);
         if in_force {
             self.status.stacks[self.stack].level = u64::from(level);
-            self.status.level = strongest;
-            self.status.strongest = self.status.strongest.max(strongest);
+            *self.in_force = levels;
+            self.status.level = u64::from(levels.of(None));
+            self.status.strongest = self.status.strongest.max(self.status.level);
             self.status.writes += 1;
         } else {
             self.status.failed += 1;

@@ -329,7 +329,8 @@ fn prepare(
     };
     let ns = |of| duration(of).as_nanos() as u64;
     let times = (ns(config.every), ns(config.deadline), args.core);
-    let orders = Orders::new(law, times, plan, markings, &with);
+    let sockets = names.iter().map(|name| plan::socket_of(name)).collect();
+    let orders = Orders::new(law, times, (plan, sockets), markings, &with);
     let presence = Presence::new(root, config, job.is_of_resctrl(&with.inputs));
     let behind = plan::stacks_of(root, config, &names);
     let counters = echoes.counters();

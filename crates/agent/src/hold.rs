@@ -5,7 +5,7 @@
 
 use crate::actuators::{Acting, Files};
 use crate::config;
-use crate::control::{Controller, Terms, Throttle};
+use crate::control::{Controller, Levels, Terms, Throttle};
 use crate::failure::Failure;
 use crate::marks::Leases;
 use crate::orders::Orders;
@@ -38,11 +38,10 @@ pub fn hold() -> Result<(), Failure> {
         let (logs, writer) = sink::of(with.logs);
         (logs, Some(writer))
     };
-    let files =
-        orders.files.into_iter().zip(with.files).map(|((kind, values), file)| (kind, values, file));
+    let files = orders.files.into_iter().zip(with.files);
     let clock = Clock::start();
     let stacks = orders.stacks.len();
-    let mut files = Files::new(files.collect());
+    let mut files = Files::new(files);
     let leases = Leases::new(&orders.leases, with.leases, orders.deadline_ns)
         .map_err(|error| Failure::io("map the leases of marks", &error))?;
     let _pinned = orders.core.map(run::pinned).transpose()?;
@@ -53,6 +52,7 @@ pub fn hold() -> Result<(), Failure> {
         let terms = Terms::live(&law, orders.max_level, every);
         let laws = (vec![law; stacks], logs);
         let mut controller = Controller::new(clock.now(), stacks, laws, terms, parts);
+        controller.on_sockets(&orders.sockets);
         rounds(&mut controller, &clock, (&with.board, &with.watch), &pace, |rest| {
             guarded = boot_ns().saturating_sub(with.watch.last_beat()) <= orders.deadline_ns;
             guarded && !pace.rest(&clock, rest, |rest| process::ended(&link, rest))
@@ -61,7 +61,7 @@ pub fn hold() -> Result<(), Failure> {
         controller.status().publish(&with.board);
     }));
     leases.end();
-    let lifted = files.set(0);
+    let lifted = files.set(Levels::default());
     if let Some(writer) = writer {
         writer.end()?;
     }

@@ -4,7 +4,7 @@
 //! Time is the simulation's. A round comes when the law's driver has something due, with the pace that the simulation has, so that rows and
 //! digest are those of the law within the simulation.
 
-use crate::control::{Controller, Terms, Throttle};
+use crate::control::{Controller, Levels, Terms, Throttle};
 use crate::failure::Failure;
 use crate::senses::{Senses, Value};
 use forebay_laws::host::{Reading, Side};
@@ -65,9 +65,9 @@ impl Senses for Host {
 }
 
 impl Throttle for Host {
-    fn set(&mut self, level: u8) -> bool {
+    fn set(&mut self, levels: Levels) -> bool {
         let mut line = self.0.borrow_mut();
-        match line.ask(&FromAgent::Level(level)) {
+        match line.ask(&FromAgent::Level(levels.of(None))) {
             Some(ToAgent::Written(written)) => {
                 written.in_force && since_zero(written.at) == line.now
             }

@@ -1,8 +1,8 @@
 //! What the guard hands to its loop: one message with all that the loop needs, and its descriptors. It opens nothing itself.
 
-use crate::actuators::Files;
+use crate::actuators::Described;
 use crate::drops::Machine;
-use crate::plan::{Kind, Marking, Plan};
+use crate::plan::{Marking, Plan};
 use crate::senses::Input;
 use forebay_laws::host::HostParams;
 use forebay_linux::board::Board;
@@ -30,8 +30,10 @@ pub struct Orders {
     pub stacks: Vec<usize>,
     /// Of the stack that is the whole machine, if that is what is read: what its descriptors are.
     pub machine: Vec<Handed>,
-    /// For each file that throttles, what it is and what it holds at each level.
-    pub files: Vec<(Kind, Vec<String>)>,
+    /// The socket of each stack, where it is known.
+    pub sockets: Vec<Option<usize>>,
+    /// What each file is that throttles.
+    pub files: Vec<Described>,
     /// For each lease of marks, the stack whose law decides, and the share that is marked, in units of 1/65536.
     pub leases: Vec<(usize, u64)>,
     /// How long a lease lasts after each renewal, and a sign of life of the guard's, in nanoseconds.
@@ -62,7 +64,7 @@ impl Orders {
     pub fn new(
         law: &HostParams,
         (every_ns, deadline_ns, core): (u64, u64, Option<u32>),
-        plan: &Plan,
+        (plan, sockets): (&Plan, Vec<Option<usize>>),
         markings: &[Marking],
         with: &Descriptors,
     ) -> Self {
@@ -74,7 +76,8 @@ impl Orders {
             max_level: plan.max_level,
             stacks: with.inputs.iter().map(|input| input.descriptors().len()).collect(),
             machine: with.inputs.iter().flat_map(Input::handed).collect(),
-            files: plan.actuators.iter().map(Files::values).collect(),
+            sockets,
+            files: plan.actuators.iter().map(Described::of).collect(),
             leases: markings.iter().map(|of| (of.stack, of.share)).collect(),
             deadline_ns,
             logs: with.logs.len(),

@@ -3,6 +3,7 @@
 //! Nothing here changes the machine.
 
 use crate::config::{Config, Echo, Victim};
+use crate::control::MOST_SOCKETS;
 use crate::drops::Machine;
 use crate::failure::Failure;
 use crate::ladder::{Rung, line};
@@ -17,7 +18,7 @@ use forebay_linux::netlink;
 use forebay_linux::nic::Nic;
 use forebay_linux::perf::Group;
 use forebay_linux::pmu::{Pmu, iio_of, uncore};
-use forebay_linux::resctrl::{MOUNT, Resctrl};
+use forebay_linux::resctrl::{Bandwidth, MOUNT, Resctrl, sockets_of_caches};
 use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;
 
@@ -43,7 +44,9 @@ pub struct Actuator {
     pub cgroup: String,
     /// The file.
     pub path: String,
-    /// What it holds at each level, from 0 on.
+    /// The socket whose level counts; none: the strongest of all.
+    pub socket: Option<usize>,
+    /// What it holds at each level, from 0 on. Of `schemata`, which another socket has a part of, the values of its own caches.
     pub values: Vec<String>,
 }
 
@@ -126,6 +129,11 @@ fn number_of(root: &Root, nic: &str, stacks: &[String]) -> Option<usize> {
     named.or((stacks.len() == 1).then_some(0))
 }
 
+/// The socket of a stack, by its name; the whole machine and a file have none.
+pub fn socket_of(stack: &str) -> Option<usize> {
+    stack.rsplit_once(".socket")?.1.parse().ok()
+}
+
 /// Name of the stack that an interface is behind.
 fn stack_of(root: &Root, nic: &str) -> Option<String> {
     let nic = Nic::all(root).into_iter().find(|of| of.name == nic)?;
@@ -183,10 +191,16 @@ fn of_victim(
     }
     let resctrl = Resctrl::read(root).and_then(|of| of.bandwidth);
     let cpus = Kernel::read(root).cpus.max(1);
-    for kind in [Kind::Memory, Kind::Cpu, Kind::Freeze] {
+    let memory = match &resctrl {
+        Some(of) => by_socket(of, &sockets_of_caches(root)),
+        None => vec![(None, None)],
+    };
+    let memory = memory.into_iter().map(|(socket, of)| (Kind::Memory, socket, of));
+    for (kind, socket, caches) in memory.chain([Kind::Cpu, Kind::Freeze].map(|of| (of, None, None)))
+    {
         let mut neutral = match kind {
             Kind::Freeze => Some("0".to_string()),
-            Kind::Memory => resctrl.as_ref().map(|of| line(of, of.unlimited)),
+            Kind::Memory => caches.as_ref().map(|of| line(of, of.unlimited)),
             Kind::Cpu | Kind::Mark => None,
         };
         let mut values: Vec<Option<String>> = vec![None; most + 1];
@@ -202,7 +216,7 @@ fn of_victim(
                     Some(Rung::quota(share, cpus).map_err(bad)?)
                 }
                 (Kind::Memory, Rung::MemoryPercent(_) | Rung::MemoryGbps(_)) => {
-                    let of = resctrl.as_ref().ok_or_else(|| {
+                    let of = caches.as_ref().ok_or_else(|| {
                         Failure::Run(format!("{at}: this machine throttles no memory bandwidth, or {MOUNT} is not mounted; see forebay agent probe"))
                     })?;
                     Some(rung.schemata(of).map_err(bad)?)
@@ -222,9 +236,26 @@ fn of_victim(
             last = value.unwrap_or_else(|| last.clone());
             last.clone()
         });
-        into.push(Actuator { kind, cgroup: cgroup.clone(), path, values: values.collect() });
+        let (cgroup, values) = (cgroup.clone(), values.collect());
+        into.push(Actuator { kind, cgroup, path, socket, values });
     }
     Ok(())
+}
+
+/// The caches of each socket; all of them together where there is one, or the kernel does not say which is where.
+fn by_socket(of: &Bandwidth, sockets: &[(u32, usize)]) -> Vec<(Option<usize>, Option<Bandwidth>)> {
+    let mut parts: Vec<(Option<usize>, Option<Bandwidth>)> = Vec::new();
+    for cache in &of.caches {
+        let socket = sockets.iter().find(|(id, _)| id == cache).map(|(_, socket)| *socket);
+        let Some(socket) = socket.filter(|socket| *socket < MOST_SOCKETS) else {
+            return vec![(None, Some(of.clone()))];
+        };
+        match parts.iter_mut().find(|(known, _)| *known == Some(socket)) {
+            Some((_, Some(part))) => part.caches.push(*cache),
+            _ => parts.push((Some(socket), Some(Bandwidth { caches: vec![*cache], ..of.clone() }))),
+        }
+    }
+    if parts.len() > 1 { parts } else { vec![(None, Some(of.clone()))] }
 }
 
 /// The cgroup v2 of this process, without a slash at its end.
@@ -328,4 +359,61 @@ pub fn stacks(
         found.push((name, Input::Units(lines, inserts)));
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    /// Two sockets with two caches each, as some processors number them, and a ladder of all kinds.
+    #[test]
+    fn memory_is_throttled_by_socket_and_all_else_by_the_machine() {
+        let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/plan-test");
+        let _ = std::fs::remove_dir_all(&tree);
+        let write = |file: &str, text: &str| {
+            let file = tree.join(file);
+            std::fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+            std::fs::write(file, text).expect("written");
+        };
+        for (file, text) in [
+            ("proc/mounts", "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n"),
+            ("proc/self/cgroup", "0::/agent\n"),
+            ("proc/cpuinfo", "processor : 0\nprocessor : 1\n"),
+            ("sys/fs/cgroup/batch/cgroup.freeze", "0\n"),
+            ("sys/fs/cgroup/batch/cpu.max", "max 100000\n"),
+            ("sys/fs/resctrl/schemata", "MB:0=100;1=100;2=100;3=100\n"),
+            ("sys/fs/resctrl/info/MB/min_bandwidth", "10\n"),
+            ("sys/fs/resctrl/info/MB/bandwidth_gran", "10\n"),
+            ("sys/fs/resctrl/info/MB/num_closids", "8\n"),
+        ] {
+            write(file, text);
+        }
+        let text =
+            "[[victim]]\ncgroup = \"/batch\"\nladder = [\"mb:40%\", \"cpu:50%\", \"freeze\"]";
+        let config = crate::config::parse("agent.toml", text, false).expect("it is right");
+        let planned = || {
+            let plan = plan(&Root::at(&tree), &config).expect("it fits");
+            let of =
+                plan.actuators.into_iter().map(|of| (of.kind, of.socket, of.values[1].clone()));
+            of.collect::<Vec<_>>()
+        };
+        let rest =
+            [(Kind::Cpu, None, "max 100000".to_string()), (Kind::Freeze, None, "0".to_string())];
+        let whole = (Kind::Memory, None, "MB:0=40;1=40;2=40;3=40".to_string());
+        assert_eq!(
+            planned(),
+            [&[whole][..], &rest].concat(),
+            "the kernel does not say which is where"
+        );
+        for (cpu, cache, socket) in [(0, 0, 0), (1, 1, 1), (2, 2, 0), (3, 3, 1)] {
+            let at = format!("sys/devices/system/cpu/cpu{cpu}");
+            write(&format!("{at}/cache/index3/id"), &format!("{cache}\n"));
+            write(&format!("{at}/topology/physical_package_id"), &format!("{socket}\n"));
+        }
+        let memory = [(0, "MB:0=40;2=40"), (1, "MB:1=40;3=40")];
+        let memory = memory.map(|(socket, line)| (Kind::Memory, Some(socket), line.to_string()));
+        assert_eq!(planned(), [&memory[..], &rest].concat());
+        std::fs::remove_dir_all(tree).expect("removed");
+    }
 }

@@ -266,6 +266,8 @@ fn attended(
             let terms = Terms::live(law, plan.max_level, config.every);
             let mut controller =
                 Controller::new(clock.now(), names.len(), (laws, logs), terms, parts);
+            controller
+                .on_sockets(&names.iter().map(|name| plan::socket_of(name)).collect::<Vec<_>>());
             let pace = Pace::new(config.every);
             rounds(&mut controller, &clock, (&board, &watch), &pace, |rest| {
                 !pace.rest(&clock, rest, |rest| {

@@ -111,6 +111,13 @@ fn resctrl_is_there_or_can_be_mounted() {
 #[test]
 fn the_machine_at_hand_is_probed() {
     let found = probe(Path::new("/"));
+    let took = (0..10).map(|_| {
+        let clock = forebay_linux::Clock::start();
+        probe(Path::new("/"));
+        clock.now()
+    });
+    let best = took.min().expect("ten tries");
+    assert!(best < std::time::Duration::from_millis(500), "{best:?}");
     for name in ["I_S", "B_S", "memory bandwidth", "softnet", "cgroup.freeze", "tcx"] {
         of(&found, name);
     }

@@ -1,9 +1,14 @@
 //! What a machine's files may say, and recordings, after edits: no parser panics, and what is refused is refused with a sentence.
 
 use forebay_fuzz::{Edits, each, is_a_sentence};
-use forebay_linux::counters::{pressure, protocol, softnet};
-use forebay_linux::pmu::Field;
-use forebay_linux::resctrl::memory_line;
+use forebay_linux::capabilities::{Capabilities, MARKS};
+use forebay_linux::cgroup::Cgroups;
+use forebay_linux::counters::{Counters, pressure, protocol, softnet};
+use forebay_linux::machine::{Machine, possible_cpus};
+use forebay_linux::nic::Nic;
+use forebay_linux::pmu::{Field, Pmu, iio_of};
+use forebay_linux::resctrl::{Resctrl, memory_line, sockets_of_caches};
+use forebay_linux::{Clock, Root};
 use forebay_record::signals::{self, SignalWriter};
 use forebay_units::Time;
 use std::path::Path;
@@ -19,6 +24,55 @@ fn files_of_a_machine() {
         protocol(&edits.of(netstat), "TcpExt", "TCPRcvQDrop");
         memory_line(&edits.of("MB:0=100;1= 90"));
         Field::parse(&edits.of("config:0-7,32-37"));
+    });
+}
+
+/// A whole server, of whose files one says something else each time: every reader that a root is given to.
+#[test]
+fn trees_of_a_machine() {
+    let of = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/icx-2s");
+    let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join("tree");
+    let _ = std::fs::remove_dir_all(&to);
+    let (mut files, mut folders) = (Vec::new(), vec![of.clone()]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("a folder") {
+            let path = entry.expect("it reads").path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let here = to.join(path.strip_prefix(&of).expect("below it"));
+            std::fs::create_dir_all(here.parent().expect("a folder")).expect("made");
+            let text = String::from_utf8(std::fs::read(&path).expect("it reads")).expect("text");
+            std::fs::write(&here, &text).expect("written");
+            files.push((here, text));
+        }
+    }
+    files.sort();
+    let root = Root::at(&to);
+    each!(300, (u16, Edits), |(nth, edits)| {
+        let (file, text) = &files[usize::from(*nth) % files.len()];
+        std::fs::write(file, edits.of(text)).expect("written");
+        let machine = Machine::read(&root);
+        machine.generation();
+        possible_cpus(&root);
+        Capabilities::read(&root).missing(&MARKS);
+        Cgroups::find(&root);
+        sockets_of_caches(&root);
+        if let Some(Resctrl { bandwidth: Some(of), .. }) = Resctrl::read(&root) {
+            of.takes(40);
+        }
+        for nic in Nic::all(&root) {
+            nic.pci.map(|pci| iio_of(&root, &pci));
+        }
+        for unit in ["uncore_irp", "uncore_iio", "uncore_imc"] {
+            for pmu in Pmu::all(&root, unit) {
+                let _ = pmu.encode(&[("event", 0xf), ("umask", 4)]);
+            }
+        }
+        let mut row = Vec::new();
+        Counters::open(&root).read(&Clock::start(), &mut row);
+        std::fs::write(file, text).expect("written");
     });
 }
 

@@ -95,47 +95,56 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     ];
     let gap = prop_oneof![4 => 0u64..2_000_000, 1 => 0u64..5_000_000_000];
     prop::collection::vec((gap, event), 1..200).prop_map(|steps| {
-        let (mut now, mut sums) = (Time::ZERO, [0u64; 7]);
-        let mut build = |(gap, (kind, (wild, n, raw)))| {
-            now += Span::from_ps(gap);
-            // What a counter of lines at 500 MHz, or of entering lines at n Gb/s, rises by in the gap.
-            // Drops and signs of slow cores come seldom; memory moves up to 800 Gb/s.
-            let rise = |lines: u64| match kind {
-                0 | 2 => gap * lines / 2000,
-                1 | 3 => gap * lines / 512_000,
-                4 => lines / 50,
-                5 => lines / 98,
-                _ => gap * lines / 1000,
-            };
-            let honest = |sum: &mut u64| {
-                *sum = sum.wrapping_add(rise(n));
-                Reading { at: now, raw: *sum }
-            };
-            let mut reading = || {
-                if wild {
-                    Reading { at: Time::from_ps(n), raw }
-                } else {
-                    honest(&mut sums[usize::from(kind)])
-                }
-            };
-            let event = match kind {
-                0 => HostEvent::WriteOccupancy(reading()),
-                1 => HostEvent::WriteInserts(reading()),
-                2 => HostEvent::ReadOccupancy(reading()),
-                3 => HostEvent::ReadInserts(reading()),
-                4 => HostEvent::NicDrops(reading()),
-                5 => HostEvent::SlowCpu(reading()),
-                6 => HostEvent::MemoryBytes(reading()),
-                7 => HostEvent::LevelWritten((raw % 6) as u8),
-                8 => HostEvent::LevelFailed,
-                9 => HostEvent::Target(BitsPerSec::new(raw)),
-                10 => HostEvent::Wake,
-                _ => HostEvent::Disable,
-            };
-            (now, event)
-        };
-        steps.into_iter().map(&mut build).collect()
+        let mut course = Course::default();
+        steps.into_iter().map(|(gap, (kind, of))| course.step(gap, kind, of)).collect()
     })
+}
+
+/// Events one after the other, with the counters that their readings are of.
+#[derive(Default)]
+struct Course {
+    now: u64, // in picoseconds
+    sums: [u64; 7],
+}
+
+impl Course {
+    /// The next event, so much later, of one of twelve kinds. A reading that is not plausible has any time and any value.
+    fn step(&mut self, gap: u64, kind: u8, (wild, n, raw): (bool, u64, u64)) -> Step {
+        self.now += gap;
+        let now = Time::from_ps(self.now);
+        // What a counter of lines at 500 MHz, or of entering lines at n Gb/s, rises by in the gap.
+        // Drops and signs of slow cores come seldom; memory moves up to 800 Gb/s.
+        let rise = || match kind {
+            0 | 2 => gap * n / 2000,
+            1 | 3 => gap * n / 512_000,
+            4 => n / 50,
+            5 => n / 98,
+            _ => gap * n / 1000,
+        };
+        let mut reading = || {
+            if wild {
+                return Reading { at: Time::from_ps(n), raw };
+            }
+            let sum = &mut self.sums[usize::from(kind)];
+            *sum = sum.wrapping_add(rise());
+            Reading { at: now, raw: *sum }
+        };
+        let event = match kind {
+            0 => HostEvent::WriteOccupancy(reading()),
+            1 => HostEvent::WriteInserts(reading()),
+            2 => HostEvent::ReadOccupancy(reading()),
+            3 => HostEvent::ReadInserts(reading()),
+            4 => HostEvent::NicDrops(reading()),
+            5 => HostEvent::SlowCpu(reading()),
+            6 => HostEvent::MemoryBytes(reading()),
+            7 => HostEvent::LevelWritten((raw % 6) as u8),
+            8 => HostEvent::LevelFailed,
+            9 => HostEvent::Target(BitsPerSec::new(raw)),
+            10 => HostEvent::Wake,
+            _ => HostEvent::Disable,
+        };
+        (now, event)
+    }
 }
 
 /// The driver's side of the bargain: one write at a time, answered before the next is requested.
@@ -193,6 +202,50 @@ proptest! {
                 assert_eq!((logged.name(), logged.watched()), (host.name(), host.watched()));
             });
         }
+    }
+}
+
+/// A million events of all laws together, whose levels go up and come down, through the log and back.
+#[test]
+fn a_million_random_events_replay() {
+    let each = 1_000_000 / LAWS.len();
+    for law in LAWS {
+        let mut random = 0x9e37_79b9_7f4a_7c15u64;
+        let mut next = || {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            random
+        };
+        let params = HostParams::new(law.name).expect("registered");
+        let mut levels = 0;
+        replays("host", law.name, each, &[], |tap| {
+            let (mut host, _) = start(&params.clone().with_log(tap), at(4));
+            let (mut course, mut asked) = (Course::default(), None);
+            for nth in 0..each {
+                let gap = next() % 2_000_000;
+                let kind = if next() % 16 == 0 { 9 + next() % 2 } else { next() % 7 };
+                // Many lines at a low rate and few at a high one in turn, around targets that move.
+                let congested = nth / 2000 % 2 == 0;
+                let least = if matches!(kind, 1 | 3) == congested { 50 } else { 125 };
+                let least = if matches!(kind, 0 | 2) && !congested { 0 } else { least };
+                // A counter is read at every eighth event or so, and its rise is of the time since the event before.
+                let n = 8 * (least + next() % 25);
+                let step = match asked.take() {
+                    Some(level) => course.step(gap, 7, (false, 0, level)),
+                    None if kind == 9 => {
+                        course.step(gap, 9, (false, 0, 80_000_000_000 + next() % 40_000_000_000))
+                    }
+                    None => course.step(gap, kind as u8, (false, n, next())),
+                };
+                for act in run(&mut host, step).iter() {
+                    if let HostAct::Level(level) = act {
+                        (asked, levels) = (Some(u64::from(level)), levels + 1);
+                    }
+                }
+            }
+        });
+        assert!(levels >= 8, "{}: {levels} levels were asked for", law.name);
     }
 }
 

@@ -75,6 +75,25 @@ pub fn memory_line(line: &str) -> Option<Vec<(u32, u64)>> {
     values.split(';').map(pair).collect()
 }
 
+/// Ids of L3 caches, and the socket that each is in; none where the kernel does not say.
+pub fn sockets_of_caches(root: &Root) -> Vec<(u32, usize)> {
+    const CPUS: &str = "/sys/devices/system/cpu";
+    let number = |file: &str| root.read(file).ok()?.parse::<u32>().ok();
+    let mut found = Vec::new();
+    for name in root.names(CPUS) {
+        let is_cpu = name.strip_prefix("cpu").is_some_and(|nth| nth.parse::<u32>().is_ok());
+        let of = |file: &str| number(&format!("{CPUS}/{name}/{file}"));
+        if let (true, Some(cache), Some(socket)) =
+            (is_cpu, of("cache/index3/id"), of("topology/physical_package_id"))
+        {
+            found.push((cache, socket as usize));
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -40,16 +40,18 @@ impl Senses for Made {
 /// A throttle that says what it was told, and may refuse.
 #[derive(Default)]
 struct Told {
-    levels: Vec<u8>,
+    levels: Vec<u8>, // the strongest
+    by_socket: Levels,
     marks: Vec<Option<bool>>, // by stack, since this was emptied
     refuses: bool,
     touched: bool,
 }
 
 impl Throttle for Told {
-    fn set(&mut self, level: u8) -> bool {
+    fn set(&mut self, levels: Levels) -> bool {
         if !self.refuses {
-            self.levels.push(level);
+            self.levels.push(levels.of(None));
+            self.by_socket = levels;
         }
         !self.refuses
     }
@@ -126,6 +128,26 @@ fn the_strongest_level_of_all_stacks_is_in_force() {
         (0, 4, 4)
     );
     assert_eq!(of.throttle.levels, [1, 2, 3, 4], "one stack rose before the other let go");
+}
+
+/// Memory of a socket is throttled for its own stacks; what has no socket, for any.
+#[test]
+fn each_socket_has_the_strongest_level_of_its_stacks() {
+    let mut of = start(3);
+    of.on_sockets(&[Some(0), Some(1), Some(1)]);
+    of.senses.congested = vec![false, true, false];
+    let now = run(&mut of, Duration::ZERO, 20);
+    let levels = |of: &Loop| [Some(0), Some(1), None].map(|of_| of.throttle.by_socket.of(of_));
+    assert_eq!((levels(&of), of.status().level), ([0, 4, 4], 4));
+    of.senses.congested = vec![true, false, true];
+    let now = run(&mut of, now, 5000);
+    assert_eq!(levels(&of), [4, 4, 4], "one stack of socket 1 rose as the other let go");
+    of.absent(0b110);
+    run(&mut of, now, 20);
+    assert_eq!((levels(&of), of.status().level), ([4, 0, 4], 4), "their interfaces have gone");
+    assert!(of.status().stacks[0].marks && !of.status().stacks[2].marks);
+    of.end();
+    assert_eq!(levels(&of), [0; 3]);
 }
 
 #[test]

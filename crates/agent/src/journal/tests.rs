@@ -55,6 +55,18 @@ impl Tree for Made {
                 return Err(io::Error::from_raw_os_error(22));
             }
         }
+        if path == format!("{GROUP}/schemata") {
+            // Caches that the line does not name keep their values.
+            let values = |text: &str| forebay_linux::resctrl::memory_line(text).unwrap_or_default();
+            let file = self.files.get_mut(path).ok_or(ErrorKind::NotFound)?;
+            let (new, mut all) = (values(text), values(file));
+            all.retain(|(cache, _)| new.iter().all(|(of, _)| of != cache));
+            all.extend(new);
+            all.sort_unstable();
+            let pairs: Vec<_> = all.iter().map(|(cache, of)| format!("{cache}={of}")).collect();
+            *file = format!("MB:{}", pairs.join(";"));
+            return Ok(());
+        }
         if path == format!("{GROUP}/tasks") {
             let root = self.files.get_mut("/sys/fs/resctrl/tasks").expect("it is there");
             *root = root.split(' ').filter(|id| *id != text).collect::<Vec<_>>().join(" ");
@@ -68,7 +80,7 @@ impl Tree for Made {
 
     fn make(&mut self, folder: &str) -> io::Result<()> {
         self.call()?;
-        self.files.insert(format!("{folder}/schemata"), "MB:0=100".into());
+        self.files.insert(format!("{folder}/schemata"), "MB:0=100;1=100".into());
         self.files.insert(format!("{folder}/tasks"), String::new());
         Ok(())
     }
@@ -103,6 +115,7 @@ fn plan() -> Plan {
         kind,
         cgroup: "/cg/a".into(),
         path: path.into(),
+        socket: None,
         values: values.map(String::from).into(),
     };
     Plan {
@@ -146,6 +159,31 @@ fn what_was_prepared_is_undone_and_once_is_enough() {
     assert!(made.whole(), "{made:?}");
     assert_eq!(undo(&mut made, &changes), Undone::default());
     assert!(made.whole());
+}
+
+/// A group whose memory has a level for each socket: one group, one line of the journal, and tasks enter when all has been tried.
+#[test]
+fn a_group_with_a_part_for_each_socket_is_made_and_undone_once() {
+    let mut plan = plan();
+    let mut other = plan.actuators[0].clone();
+    (plan.actuators[0].socket, other.socket) = (Some(0), Some(1));
+    other.values = ["MB:1=100", "MB:1=70", "MB:1=70", "MB:1=10"].map(String::from).into();
+    plan.actuators.insert(1, other);
+    let (mut made, mut journal) = (Made::new(), Journal::new(Vec::new()));
+    prepare(&mut made, &mut journal, &plan).expect("it works");
+    assert_eq!(made.files[&format!("{GROUP}/schemata")], "MB:0=100;1=100", "after all tries");
+    assert_eq!(made.files[&format!("{GROUP}/tasks")].split_whitespace().count(), 3);
+    assert_eq!(journal.changes.len(), 3);
+    let calls = made.calls;
+    assert!(undo(&mut made, &journal.changes).failed.is_empty() && made.whole());
+    for fails in 1..=calls {
+        let mut made = Made { fails: Some(fails), ..Made::new() };
+        let mut journal = Journal::new(Vec::new());
+        assert!(prepare(&mut made, &mut journal, &plan).is_err(), "call {fails}");
+        made.fails = None;
+        undo(&mut made, &read(&journal.to));
+        assert!(made.whole(), "call {fails}: {made:?}");
+    }
 }
 
 #[test]
