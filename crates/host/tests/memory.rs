@@ -220,8 +220,9 @@ fn host() -> impl Strategy<Value = MemorySettings> {
         (any::<bool>(), 1..9u32, 1..20u32),
         controller,
         (actuator, 1..4u8, 1..3u8),
+        prop_oneof![Just((0, 0)), (0..3000u64, 0..4096u32)],
     )
-        .prop_map(|(antagonists, nic, cores, controller, throttle)| {
+        .prop_map(|(antagonists, nic, cores, controller, throttle, walks)| {
             let mut host = MemorySettings { antagonists, ..MemorySettings::default() };
             (host.iio.slots, host.nic.descriptors) = (nic.0, nic.2);
             host.nic.buffer = Bytes::new(nic.1);
@@ -231,6 +232,7 @@ fn host() -> impl Strategy<Value = MemorySettings> {
             host.controller.posted_limit = controller.1;
             host.throttle.actuator = throttle.0;
             (host.throttle.slowing, host.throttle.pausing) = (throttle.1, throttle.2);
+            (host.iommu.walk, host.iommu.entries) = (Span::from_ns(walks.0), walks.1);
             host
         })
 }
