@@ -63,6 +63,9 @@ pub enum Verb {
     /// Say where the completion times of a run's flows went, in parts that add up exactly
     #[command(after_help = examples::WHY)]
     Why(Why),
+    /// Follow one packet: each hop with its times, the queue it found, marks, losses and repairs
+    #[command(after_help = examples::TRACE)]
+    Trace(Trace),
     /// List control laws, or show the page of one
     #[command(after_help = examples::LAWS)]
     Laws(Laws),
@@ -530,6 +533,9 @@ pub struct Why {
     /// Explain this flow, by its number in flows.csv; without it: the slowest 1 % by slowdown
     #[arg(long, conflicts_with_all = ["p99", "size"])]
     pub flow: Option<u32>,
+    /// Explain this RPC, by its row in rpcs.csv, from 0 on: its request, its server and its response
+    #[arg(long, value_name = "N", conflicts_with_all = ["p99", "size", "flow"])]
+    pub rpc: Option<u32>,
     /// Explain the slowest 1 % by slowdown
     #[arg(long)]
     pub p99: bool,
@@ -540,6 +546,24 @@ pub struct Why {
     #[arg(long, value_parser = a_seed)]
     pub seed: Option<u64>,
     /// Print all parts as JSON on stdout instead of the table
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct Trace {
+    #[command(flatten)]
+    pub input: Input,
+    /// Flow whose packet it is, by its number in flows.csv, from 0 on
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub flow: u32,
+    /// Which of its packets of data, from 1 on in the order in which they were first sent
+    #[arg(long, value_name = "N", value_parser = a_packet, allow_negative_numbers = true)]
+    pub packet: usize,
+    /// Seed to run [default: the scenario's first]
+    #[arg(long, value_name = "N", value_parser = a_seed, allow_negative_numbers = true)]
+    pub seed: Option<u64>,
+    /// Print JSON, with all times in ps
     #[arg(long)]
     pub json: bool,
 }
@@ -613,6 +637,11 @@ fn at_least_one(text: &str) -> Result<usize, String> {
         Ok(n @ 1..=1024) => Ok(n),
         _ => Err("write a whole number from 1 to 1024".into()),
     }
+}
+
+fn a_packet(text: &str) -> Result<usize, String> {
+    let packet = text.parse().ok().filter(|packet| *packet > 0);
+    packet.ok_or_else(|| "packets are numbered 1, 2, 3, as they were first sent".into())
 }
 
 fn a_seed(text: &str) -> Result<u64, String> {

@@ -60,6 +60,12 @@ pub const WHY: &str = r#"Example:
 The seed is run once more, with the slowest flows followed. It ends with the same digest, and the parts of each flow add up to its
 completion time exactly. They are in RUN/why.csv too."#;
 
+pub const TRACE: &str = r#"Example:
+  forebay trace --preset incast --flow 3 --packet 17
+
+The scenario is run, and each copy of that packet followed: when it came to each node, the queue it found there, how long it
+waited, where it was marked, trimmed, dropped or lost, and when its sender sent it again."#;
+
 pub const LAWS: &str = r#"Example:
   forebay laws dctcp"#;
 

@@ -31,6 +31,7 @@ mod say;
 mod source;
 mod surroundings;
 mod sweep;
+mod trace;
 mod watch;
 mod why;
 
@@ -92,6 +93,7 @@ fn dispatch(verb: Verb) -> Result<(), Failure> {
         Verb::Compare(args) => compare::compare(&args),
         Verb::Play(args) => play::play(&args),
         Verb::Why(args) => why::why(&args),
+        Verb::Trace(args) => trace::trace(&args),
         Verb::Laws(args) => laws::laws(&args),
         Verb::List(args) => list::list(&args),
         Verb::Explain(args) => list::explain(&args),

@@ -4,11 +4,12 @@ use crate::args::Why;
 use crate::failure::Failure;
 use crate::say;
 use forebay_record::why::{
-    By, Line, WhyRow, flows_of, is_explained, lines, sentence, sentences, share_of, slowest,
+    By, Line, WhyRow, calls, flows_of, is_explained, lines, sentence, sentences, share_of, slowest,
 };
 use forebay_record::{About, FlowRow, RunDir, RunRecord};
+use forebay_scenario::model::Scenario;
 use forebay_sim::Options;
-use forebay_study::why::{NoAnswer, again};
+use forebay_study::why::{NoAnswer, again, call_again};
 use forebay_units::{Span, human};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -40,28 +41,82 @@ pub fn why(args: &Why) -> Result<(), Failure> {
             dir.display()
         )));
     }
-    let chosen = choose(args, &run.flows, &about)?;
+    if let Some(rpc) = args.rpc {
+        return one_rpc(args, &scenario, run, rpc);
+    }
+    let chosen = choose(args, run, &about)?;
     say::note(&format!(
         "running seed {} again, and following {}",
         run.seed,
         human::counted(chosen.flows.len(), "flow")
     ));
     let rows = again(&scenario, run, &chosen.flows, (Options::default(), Vec::new()), &|| false);
-    let rows = rows.map_err(|no| match no {
-        NoAnswer::Refused(why) => Failure::Input(why.to_string()),
-        NoAnswer::OtherDigest { .. } => Failure::Run(format!(
-            "seed {} of {}: {no}; was it made by another version?",
-            run.seed,
-            dir.display()
-        )),
-        NoAnswer::Stopped => Failure::Interrupted(no.to_string()),
-    })?;
+    let rows = rows.map_err(|no| failed(&no, args, run))?;
     RunDir::explain(dir, run.seed, rows.clone())?;
     let of = Of { chosen: &chosen, about: &about, run, rows: &rows };
     match args.json {
         true => say::json(&of.json()),
         false => say::data(&of.text()),
     }
+}
+
+fn failed(no: &NoAnswer, args: &Why, run: &RunRecord) -> Failure {
+    match no {
+        NoAnswer::Refused(why) => Failure::Input(why.to_string()),
+        NoAnswer::OtherDigest { .. } => Failure::Run(format!(
+            "seed {} of {}: {no}; was it made by another version?",
+            run.seed,
+            args.dir.display()
+        )),
+        NoAnswer::Stopped => Failure::Interrupted(no.to_string()),
+    }
+}
+
+/// Explains an RPC.
+fn one_rpc(args: &Why, scenario: &Scenario, run: &RunRecord, rpc: u32) -> Result<(), Failure> {
+    let wrong = |text: String| Failure::Input(format!("--rpc {rpc}: {text}"));
+    let Some(row) = run.rpcs.get(rpc as usize) else {
+        return Err(wrong(match run.rpcs.len() {
+            0 => "this run has no RPCs; --flow explains a flow".into(),
+            1 => "there is no such RPC; this run has RPC 0 alone".into(),
+            all => format!("there is no such RPC; this run has {all}, 0 to {}", all - 1),
+        }));
+    };
+    let calls = calls(run);
+    let Ok(at) = calls.binary_search_by_key(&rpc, |call| call.rpc) else {
+        return Err(wrong("it had no response by the end, or is one-way".into()));
+    };
+    say::note(&format!("running seed {} again, and following its connection", run.seed));
+    let rows = call_again(scenario, run, &calls[at], (Options::default(), Vec::new()), &|| false);
+    let rows = rows
+        .map_err(|no| failed(&no, args, run))?
+        .ok_or_else(|| wrong("RPCs over receiver-driven transports are not explained".into()))?;
+    let all: Vec<&WhyRow> = rows.iter().collect();
+    let of = &run.connections[row.connection as usize];
+    let name = |host: u32| run.hosts.get(host as usize).map_or("?", String::as_str);
+    let who = format!(
+        "RPC {rpc}, {} from {} answered by {} from {}",
+        human::bytes(row.request.get()),
+        name(of.client),
+        human::bytes(row.response.get()),
+        name(of.server)
+    );
+    let said = sentence(&who, &all, run);
+    if args.json {
+        let parts: Vec<Value> =
+            lines(all.iter().copied(), By::Port).iter().map(line_as_json).collect();
+        return say::json(&json!({
+            "sentence": said,
+            "seed": run.seed,
+            "rpc": rpc,
+            "latency_ps": row.latency().map(Span::as_ps),
+            "ideal_ps": row.ideal.as_ps(),
+            "parts": parts,
+        }));
+    }
+    let mut text = said + "\n\n";
+    table(run, &mut text, &lines(all.iter().copied(), By::Port), 1, "latency");
+    say::data(&text)
 }
 
 /// Flows that were asked for, and how they are called.
@@ -72,7 +127,8 @@ struct Chosen {
 }
 
 /// Flows that the options name, of those that are complete and began after the warm-up.
-fn choose(args: &Why, rows: &[FlowRow], about: &About) -> Result<Chosen, Failure> {
+fn choose(args: &Why, run: &RunRecord, about: &About) -> Result<Chosen, Failure> {
+    let rows = &run.flows;
     if let Some(flow) = args.flow {
         let Some(row) = rows.iter().find(|row| row.flow == flow) else {
             return Err(Failure::Input(format!(
@@ -100,7 +156,8 @@ fn choose(args: &Why, rows: &[FlowRow], about: &About) -> Result<Chosen, Failure
     };
     if measured.is_empty() {
         return Err(Failure::Input(format!(
-            "no flow that began after the warm-up and is complete is among {sizes}"
+            "no flow that began after the warm-up and is complete is among {sizes}{}",
+            if run.rpcs.is_empty() { "" } else { "; --rpc N explains an RPC of this run" }
         )));
     }
     // Of sizes that somebody names the slowest are those of all of them, else of each size class.
@@ -157,32 +214,18 @@ impl Of<'_> {
         let mut text = self.sentences().join("\n") + "\n\n";
         let rows = self.all();
         let count = flows_of(&rows).max(1);
-        self.table(&mut text, &lines(rows.iter().copied(), By::Tier), count);
+        let total = if count == 1 { "FCT" } else { "mean FCT" };
+        table(self.run, &mut text, &lines(rows.iter().copied(), By::Tier), count, total);
         let ports = lines(rows.iter().copied().filter(|row| !row.port.is_empty()), By::Port);
         if ports.len() > 1 {
             text.push_str("\nports that cost most\n");
             let sum: u128 = rows.iter().map(|row| u128::from(row.span.as_ps())).sum();
-            ports.iter().take(ROWS).for_each(|line| self.line(&mut text, line, sum, count));
+            ports.iter().take(ROWS).for_each(|line| row(self.run, &mut text, line, sum, count));
         }
         if count > 1 {
             self.slowest(&mut text);
         }
         text
-    }
-
-    /// A row for each line, and their sum.
-    fn table(&self, text: &mut String, lines: &[Line], flows: usize) {
-        let sum = lines.iter().map(|line| line.ps).sum::<u128>().max(1);
-        lines.iter().for_each(|line| self.line(text, line, sum, flows));
-        let name = if flows == 1 { "FCT" } else { "mean FCT" };
-        let _ = writeln!(text, "{name:<38}{:<30}{:>10}{:>9}", "", mean(sum, flows), "100 %");
-    }
-
-    fn line(&self, text: &mut String, line: &Line, sum: u128, flows: usize) {
-        let share = human::percent(line.ps as f64 / sum.max(1) as f64);
-        let (part, at, mean) = (line.part.words(), &line.place, mean(line.ps, flows));
-        let row = format!("{part:<38}{at:<30}{mean:>10}{share:>9}  {}", line.behind(self.run));
-        let _ = writeln!(text, "{}", row.trim_end());
     }
 
     /// The slowest flows with what they mostly waited for.
@@ -210,17 +253,8 @@ impl Of<'_> {
     }
 
     fn json(&self) -> Value {
-        let line = |line: &Line| {
-            let behind: Vec<Value> = line
-                .behind
-                .iter()
-                .map(|(flow, ps)| json!({ "flow": flow, "part_ps": *ps as u64 }))
-                .collect();
-            let place = (!line.place.is_empty()).then_some(&line.place);
-            json!({ "part": line.part.key(), "port": place, "part_ps": line.ps as u64, "behind": behind })
-        };
         let parts = |rows: &[&WhyRow]| -> Vec<Value> {
-            lines(rows.iter().copied(), By::Port).iter().map(line).collect()
+            lines(rows.iter().copied(), By::Port).iter().map(line_as_json).collect()
         };
         let flow = |(flow, rows): &(&FlowRow, Vec<&WhyRow>)| {
             json!({
@@ -241,6 +275,30 @@ impl Of<'_> {
             "flows": self.by_flow().iter().map(flow).collect::<Vec<_>>(),
         })
     }
+}
+
+/// A row for each line, and their sum, called `total`.
+fn table(run: &RunRecord, text: &mut String, lines: &[Line], count: usize, total: &str) {
+    let sum = lines.iter().map(|line| line.ps).sum::<u128>().max(1);
+    lines.iter().for_each(|line| row(run, text, line, sum, count));
+    let _ = writeln!(text, "{total:<38}{:<30}{:>10}{:>9}", "", mean(sum, count), "100 %");
+}
+
+fn row(run: &RunRecord, text: &mut String, line: &Line, sum: u128, count: usize) {
+    let share = human::percent(line.ps as f64 / sum.max(1) as f64);
+    let (part, at, mean) = (line.part.words(), &line.place, mean(line.ps, count));
+    let row = format!("{part:<38}{at:<30}{mean:>10}{share:>9}  {}", line.behind(run));
+    let _ = writeln!(text, "{}", row.trim_end());
+}
+
+fn line_as_json(line: &Line) -> Value {
+    let behind: Vec<Value> = line
+        .behind
+        .iter()
+        .map(|(flow, ps)| json!({ "flow": flow, "part_ps": *ps as u64 }))
+        .collect();
+    let place = (!line.place.is_empty()).then_some(&line.place);
+    json!({ "part": line.part.key(), "port": place, "part_ps": line.ps as u64, "behind": behind })
 }
 
 fn mean(ps: u128, flows: usize) -> String {

@@ -89,3 +89,68 @@ fn whoever_asks_for_what_is_not_there_is_told_so() {
     let ran = here.run(&["why", "nowhere"]).ends(2);
     assert!(ran.err.contains("is not a results directory"), "{}", ran.err);
 }
+
+#[test]
+fn one_packet_is_followed_and_what_is_not_there_is_named() {
+    let here = Scratch::new();
+    here.write("small.toml", SMALL);
+    let asks = |flow: &str, packet: &str, more: &[&str]| {
+        let ask = ["trace", "small.toml", "--flow", flow, "--packet", packet];
+        here.run(&[&ask[..], more].concat())
+    };
+    let said = asks("0", "1", &[]).ends(0);
+    assert!(
+        said.out.starts_with("packet 1 of flow 0, ") && said.out.contains("came to "),
+        "{}",
+        said.out
+    );
+    let json: Value = serde_json::from_str(&asks("0", "1", &["--json"]).ends(0).out).unwrap();
+    let (copy, ps) = (&json["copies"][0], |value: &Value| value.as_u64().unwrap());
+    let hops = copy["hops"].as_array().unwrap();
+    assert!(hops.len() > 1 && ps(&json["first_byte"]) == 0, "{json}");
+    for hop in &hops[1..] {
+        assert_eq!(ps(&hop["came_ps"]) + ps(&hop["waited_ps"]), ps(&hop["sent_from_ps"]));
+    }
+    let last = hops.last().unwrap();
+    assert!(ps(&copy["arrived_ps"]) > ps(&last["sent_until_ps"]), "{json}");
+
+    for (flow, packet, said) in [
+        ("999999", "1", "--flow 999999: there is no such flow; this run has "),
+        ("0", "999999", "--packet 999999: there is no such packet; flow 0 sent "),
+        ("0", "0", "packets are numbered 1, 2, 3"),
+        ("-1", "1", "-1"),
+    ] {
+        let ran = asks(flow, packet, &[]).ends(2);
+        assert!(ran.err.contains(said), "{}", ran.err);
+    }
+}
+
+#[test]
+fn an_rpc_is_explained_and_adds_up() {
+    let here = Scratch::new();
+    let star = "version = 1\nstop = { time = \"3s\" }\n[fabric]\nkind = \"star\"\nhosts = 2\n\
+                host_link = { rate = \"10Gbps\", delay = \"1us\" }\n[transport]\nkind = \"tcp\"\nlaw = \"reno\"\n";
+    let rpc = "[[traffic]]\nkind = \"rpc\"\nfrom = [\"host[0]\"]\nto = [\"host[1]\"]\nrequest = \"10KB\"\n\
+               response = \"100KB\"\nservice = \"5us\"\ncount = 3\n";
+    here.write("rpc.toml", &format!("{star}{rpc}"));
+    here.run(&["run", "rpc.toml", "--out", "a", "--quiet"]).ends(0);
+    let said = here.run(&["why", "a", "--rpc", "2"]).ends(0).out;
+    assert!(
+        said.starts_with("RPC 2, 10 KB from host[0] answered by 100 KB from host[1]: "),
+        "{said}"
+    );
+    assert!(said.contains("\nserver ") && said.contains("\nlatency "), "{said}");
+    let json = here.run(&["why", "a", "--rpc", "2", "--json"]).ends(0).out;
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let parts = json["parts"].as_array().unwrap();
+    let sum: u64 = parts.iter().map(|part| part["part_ps"].as_u64().unwrap()).sum();
+    assert_eq!(Some(sum), json["latency_ps"].as_u64());
+    let service = parts.iter().find(|part| part["part"] == "service").unwrap();
+    assert_eq!(service["part_ps"].as_u64(), Some(5_000_000));
+    let ran = here.run(&["why", "a", "--rpc", "3"]).ends(2);
+    assert!(
+        ran.err.contains("--rpc 3: there is no such RPC; this run has 3, 0 to 2"),
+        "{}",
+        ran.err
+    );
+}

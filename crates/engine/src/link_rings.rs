@@ -300,6 +300,17 @@ impl<I: Copy + Default> Out<I> for LinkRings<I> {
         (ring.head_at != Time::MAX).then(|| self.pool.head(ring))
     }
 
+    fn flying(&self, link: LinkId, after: Time, each: &mut dyn FnMut(Time, &I)) -> bool {
+        let Some(ring) = self.rings.get(link.0 as usize) else { missing() };
+        if ring.shard != self.me {
+            return false;
+        }
+        let left = |at: Time| Time::ZERO + at.since(Time::ZERO).saturating_sub(ring.lookahead);
+        self.pool
+            .later(ring, after.saturating_add(ring.lookahead), |at, item| each(left(at), item));
+        true
+    }
+
     #[inline]
     fn done(&mut self) {
         self.done += 1;

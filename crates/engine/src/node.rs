@@ -52,6 +52,12 @@ pub trait Out<I> {
         None
     }
 
+    /// Shows what left onto `link` after `after` and has not arrived, in order, each with when it left. False, and nothing is shown, where
+    /// the link leads to another shard. For whoever watches: what a node does must not depend on it.
+    fn flying(&self, _link: LinkId, _after: Time, _each: &mut dyn FnMut(Time, &I)) -> bool {
+        false
+    }
+
     /// `item` leaves onto `link` at `at` and vanishes there. For whoever watches; nothing else happens.
     fn vanish(&mut self, _link: LinkId, _at: Time, _item: &I) {}
 

@@ -145,6 +145,28 @@ impl<I: Copy + Default> Pool<I> {
         &self.entry(ring.head).item
     }
 
+    /// Shows the entries of a ring that arrive after `after`, in order.
+    pub fn later(&self, ring: &Ring, after: Time, mut each: impl FnMut(Time, &I)) {
+        if ring.head_at == Time::MAX || self.entry(ring.tail).at <= after {
+            return;
+        }
+        let mut slot = ring.head;
+        loop {
+            let chunk = slot / CHUNK;
+            let last =
+                if chunk == ring.tail / CHUNK { ring.tail } else { chunk * CHUNK + CHUNK - 1 };
+            if self.entry(last).at > after {
+                let entries = &self.slots[slot as usize..=last as usize];
+                let later = entries.iter().filter(|entry| entry.at > after);
+                later.for_each(|entry| each(entry.at, &entry.item));
+            }
+            if last == ring.tail {
+                return;
+            }
+            slot = self.next[chunk as usize] * CHUNK;
+        }
+    }
+
     /// Prefetches the cache line of a slot, which most often is the next one of a ring.
     #[inline(always)]
     fn prefetch_slot(&self, slot: usize) {
@@ -217,6 +239,15 @@ mod tests {
                 pool.pop(&mut rings[which], &mut item);
                 assert_eq!(item, popped[which]);
                 popped[which] += 1;
+            }
+            if step % 64 == 0 {
+                let after = popped[which] + step % 50;
+                let mut shown = after + 1;
+                pool.later(&rings[which], Time::from_ps(after), |at, item| {
+                    assert_eq!((at, *item), (Time::from_ps(shown), shown));
+                    shown += 1;
+                });
+                assert_eq!(shown, pushed[which].max(after + 1));
             }
         }
         for which in 0..2 {

@@ -98,7 +98,7 @@ impl Bench {
 
     /// Takes what has arrived and what was read.
     fn take(&mut self) {
-        while let Some(Landed { packet, arrived }) = self.path.take_packet() {
+        while let Some(Landed { packet, arrived, .. }) = self.path.take_packet() {
             self.spent.to_memory += ns(arrived, self.now);
             let core = packet.flow.0 as usize % self.waiting.len();
             self.waiting[core].push_back(self.now);

@@ -144,7 +144,7 @@ pub(crate) fn build_with(
     let each = (0u32..).zip(nodes);
     let mut nodes: Vec<_> = each.map(|(id, node)| taps.fit(NodeId(id), node)).collect();
     if let Some(flows) = outputs.follow {
-        let follower = Follower::new(flows, &common, scenario);
+        let follower = Follower::new((flows, outputs.details), &common, scenario, &plan);
         let each = (0u32..).zip(nodes);
         nodes = each.map(|(id, node)| follower.fit(NodeId(id), node, &fabric)).collect();
     }

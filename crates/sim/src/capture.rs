@@ -121,7 +121,7 @@ impl Tap {
 }
 
 impl Watch for Tap {
-    fn sent(&mut self, link: LinkId, at: Time, packet: &Packet) {
+    fn sent(&mut self, link: LinkId, at: Time, packet: &Packet, _: &dyn Out<Packet>) {
         if let Some(port) = self.out_port(link) {
             port.sent(at, packet);
         }

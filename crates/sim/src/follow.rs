@@ -1,6 +1,9 @@
 //! Flows that are followed: nodes that log what the packets of some flows do, and what their senders and receivers wait for.
 //!
 //! A followed node is a node with a log around it, so other runs pay nothing. The log looks after each event; it hooks into nothing.
+//! Events that no followed packet has part in go straight to the node. Who stands ahead of a followed packet is read off the link when
+//! that packet leaves at once, since the link holds all that is still to be sent; where the packet stays, what the node sends is noted
+//! until it has left. Where a link leads to another thread, or may lose packets, all that the node sends is noted.
 //! A port that knows departures beforehand may be followed too: what a fault takes back never arrives, and the walk backward
 //! ([`forebay_record::why`]) begins at arrivals.
 //! Invariant: following changes no result, and the log depends neither on threads nor on windows.
@@ -13,14 +16,15 @@ use forebay_engine::{Flying, LinkId, Node, NodeId, Out};
 use forebay_net::{Fabric, PortFault, Recalled};
 use forebay_record::FlowRow;
 use forebay_record::why::{
-    Ahead, Arrived, FollowedFlow, HostStages, Left, LinkOf, Log, NodeLog, PacketId, Paused,
+    Ahead, Arrived, FollowedFlow, Found, HostStages, Left, LinkOf, Log, NodeLog, PacketId, Paused,
     Received, Role, SenderEvent, Waits,
 };
 use forebay_scenario::model::Scenario;
+use forebay_scenario::plan::Plan;
 use forebay_transport::{Frames, Wait};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
-use forebay_wire::{Flags, FlowId, Kind, Packet};
-use std::collections::{BTreeMap, VecDeque};
+use forebay_wire::{Ecn, Flags, FlowId, Kind, Packet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// A node whose followed flows are logged.
@@ -56,9 +60,18 @@ struct Follow {
     ports: Vec<FollowedPort>,
     by_link: Vec<(u32, usize)>, // of an egress link its port, ascending
     overhead: u64,
+    is_host: bool,
+    details: bool,        // the queues that packets find are logged
+    climbs: bool,         // at a host: what arrives may wait for its stack
+    faulty: bool,         // some link of its own may lose packets
+    always: Option<bool>, // whether all that it sends is noted, once that is known
+    notes: bool,          // what it sends
+    busy: bool,           // every event may matter
     now: Time,
-    since: Time,                             // from when on somebody waits, if so
-    inside: BTreeMap<(u32, PacketId), Time>, // at a switch: since when
+    since: Time,                       // from when on somebody waits, if so
+    waited: bool,                      // somebody, before this event
+    entering: Option<(u32, PacketId)>, // at a switch: the packet that arrives
+    inside: BTreeMap<(u32, PacketId), VecDeque<Time>>, // at a switch: since when, of each of several alike
     sending: bool, // at a host: some followed flow has begun and is not sent
     senders: Vec<(u32, Option<Look>)>,
     receivers: Vec<(u32, Option<u64>)>,
@@ -80,6 +93,8 @@ struct FollowedPort {
 pub(crate) struct Look {
     pub waits: Wait,
     pub sent: u64,
+    pub written: u64,
+    pub is_stream: bool, // of a connection
     pub acked: u64,
     pub resent: u64,
     pub timeouts: u64,
@@ -91,18 +106,27 @@ pub(crate) struct Follower {
     flows: Arc<Set>,
     common: Arc<Common>,
     overhead: u64,
+    details: bool,
+    faulty: BTreeSet<u32>, // nodes at the ends of links with faults
 }
 
 impl Follower {
-    /// For these flows of a simulation.
-    pub fn new(flows: &[u32], common: &Arc<Common>, scenario: &Scenario) -> Self {
+    /// For these flows of a simulation; with `details`, the queues that their packets find are logged too.
+    pub fn new(
+        (flows, details): (&[u32], bool),
+        common: &Arc<Common>,
+        scenario: &Scenario,
+        plan: &Plan,
+    ) -> Self {
         let flows = Arc::new(Set::of(flows, common.flows.len()));
         let overhead = scenario.fabric.wire_overhead.get();
-        Self { flows, common: Arc::clone(common), overhead }
+        let cables = scenario.faults.iter().filter_map(|fault| plan.link(&fault.link));
+        let faulty = cables.flat_map(|(cable, _)| [cable.a, cable.b]).collect();
+        Self { flows, common: Arc::clone(common), overhead, details, faulty }
     }
 
-    /// A node, followed.
-    pub fn fit(&self, id: NodeId, node: AnyNode, fabric: &Fabric) -> AnyNode {
+    /// A node, followed; as it is, if it is a host of other flows.
+    pub fn fit(&self, id: NodeId, mut node: AnyNode, fabric: &Fabric) -> AnyNode {
         let ports = fabric.ports_of(id).iter().enumerate().map(|(p, direction)| FollowedPort {
             egress: direction.link,
             ingress: fabric.in_link(id, p),
@@ -121,17 +145,40 @@ impl Follower {
             here.map(|(flow, _)| flow)
         };
         let is_host = fabric.is_host(id);
+        let senders: Vec<_> =
+            mine(|spec| spec.src).filter(|_| is_host).map(|flow| (flow, None)).collect();
+        let receivers: Vec<_> =
+            mine(|spec| spec.dst).filter(|_| is_host).map(|flow| (flow, None)).collect();
+        if is_host && senders.is_empty() && receivers.is_empty() {
+            return node;
+        }
+        let HostStages { ring, memory } = match node.host() {
+            Some(host) => host.stages(true),
+            None => HostStages::default(),
+        };
+        if let Some(host) = node.host_mut() {
+            host.note_landings();
+        }
         let follow = Follow {
             flows: Arc::clone(&self.flows),
             ports,
             by_link,
             overhead: self.overhead,
+            is_host,
+            details: self.details,
+            climbs: ring || memory || fabric.home(id) != id,
+            faulty: self.faulty.contains(&id.0),
+            always: None,
+            notes: false,
+            busy: true, // until the first event
             now: Time::ZERO,
             since: Time::ZERO,
+            waited: false,
+            entering: None,
             inside: BTreeMap::new(),
             sending: false,
-            senders: mine(|spec| spec.src).filter(|_| is_host).map(|flow| (flow, None)).collect(),
-            receivers: mine(|spec| spec.dst).filter(|_| is_host).map(|flow| (flow, None)).collect(),
+            senders,
+            receivers,
             log: NodeLog::default(),
         };
         AnyNode::Followed(Box::new(Followed { node, follow }))
@@ -159,9 +206,7 @@ impl Follow {
     }
 
     /// Logs a packet that comes, and says whether it is one of a followed flow.
-    #[inline]
     fn came(&mut self, now: Time, port: u32, packet: &Packet) -> bool {
-        self.now = now;
         if packet.kind == Kind::Pause {
             if let Some(port) = self.ports.get(port as usize) {
                 let classes = packet.seq as u8;
@@ -175,6 +220,7 @@ impl Follow {
                 at: now,
                 id: Self::id(packet),
                 role: Self::role(packet),
+                ce: packet.ecn == Ecn::Ce,
             });
             return true;
         }
@@ -186,12 +232,42 @@ impl Follow {
         self.sending || !self.inside.is_empty()
     }
 
-    /// A followed packet enters a switch, where it may wait.
-    fn enters(&mut self, now: Time, packet: &Packet) {
-        if !self.waits() {
-            self.since = now;
+    /// Whether the arrival of a packet matters to no followed flow.
+    #[inline]
+    fn ignores(&self, packet: &Packet) -> bool {
+        !self.busy && packet.kind != Kind::Pause && !self.flows.has(packet.flow)
+    }
+
+    /// Before an event.
+    fn begins(&mut self, now: Time, out: &dyn Out<Packet>) {
+        self.now = now;
+        if self.always.is_none() {
+            let local = |port: &FollowedPort| out.flying(port.egress, Time::MAX, &mut |_, _| {});
+            let always = self.faulty || !self.ports.iter().all(local);
+            (self.always, self.notes) = (Some(always), always);
         }
-        self.inside.insert((packet.flow.0, Self::id(packet)), now);
+    }
+
+    /// After an event: whether to note what is sent from now on.
+    fn ends(&mut self, out: &dyn Out<Packet>) {
+        let (waits, always) = (self.waits(), self.always == Some(true));
+        if waits && !self.waited {
+            self.since = self.now;
+        }
+        self.waited = waits;
+        if waits && !self.notes {
+            for port in &mut self.ports {
+                let recent = &mut port.recent;
+                out.flying(port.egress, self.now, &mut |end, packet| {
+                    recent.extend(packet.kind.is_end_to_end().then_some((end, packet.flow.0)));
+                });
+            }
+        } else if !waits && self.notes && !always {
+            self.ports.iter_mut().for_each(|port| port.recent.clear());
+        }
+        self.notes = waits || always;
+        let may_climb = self.climbs && !self.receivers.is_empty();
+        self.busy = self.notes || may_climb || !self.senders.is_empty();
     }
 
     /// Notes a packet that leaves, and logs what nobody can be ahead of any more, where somebody waited for it.
@@ -209,35 +285,82 @@ impl Follow {
         port.recent.push_back((end, flow));
     }
 
-    fn left(&mut self, port: usize, end: Time, packet: &Packet) {
-        let (flow, id) = (packet.flow.0, Self::id(packet));
-        let came = self.inside.remove(&(flow, id)).unwrap_or(self.since);
+    /// A packet leaves a switch; the answer is when it had come. Of packets alike, as repeated ACKs are, the first one leaves first.
+    fn leaves(&mut self, key: &(u32, PacketId)) -> Option<Time> {
+        let alike = self.inside.get_mut(key)?;
+        let came = alike.pop_front();
+        if alike.is_empty() {
+            self.inside.remove(key);
+        }
+        came
+    }
+
+    fn left(&mut self, port: usize, end: Time, packet: &Packet, out: &dyn Out<Packet>) {
+        let key = (packet.flow.0, Self::id(packet));
+        let came = match self.entering.take_if(|entering| *entering == key) {
+            Some(_) => Some(self.now),
+            None => self.leaves(&key).or(self.sending.then_some(self.since)),
+        };
         let port = &mut self.ports[port];
         let link = port.egress;
-        let tx = port.rate.time_for(Bytes::new(packet.on_wire(self.overhead)));
-        let waited = came.max(port.logged);
-        let (new, own) =
-            (port.recent.partition_point(|one| one.0 <= waited), port.recent.len() - 1);
-        for &(end, flow) in port.recent.range(new.min(own)..own) {
-            self.log.ahead.push(Ahead { flow, link: link.0, end });
-            port.logged = end;
+        if let Some(came) = came {
+            let waited = came.max(port.logged);
+            let ahead = &mut self.log.ahead;
+            let mut log = |end, flow| {
+                ahead.push(Ahead { flow, link: link.0, end });
+                port.logged = end;
+            };
+            if self.notes {
+                let own = port.recent.len() - 1;
+                let new = port.recent.partition_point(|one| one.0 <= waited).min(own);
+                port.recent.range(new..own).for_each(|&(end, flow)| log(end, flow));
+            } else {
+                out.flying(link, waited, &mut |end, packet| {
+                    if packet.kind.is_end_to_end() {
+                        log(end, packet.flow.0);
+                    }
+                });
+            }
         }
         self.log.left.push(Left {
-            flow,
+            flow: key.0,
             link: link.0,
             end,
-            tx,
-            id,
+            tx: port.rate.time_for(Bytes::new(packet.on_wire(self.overhead))),
+            id: key.1,
             role: Self::role(packet),
             class: packet.class,
             resent: packet.flags.has(Flags::RETRANSMIT),
+            ce: packet.ecn == Ecn::Ce,
+            payload: matches!(packet.kind, Kind::Data | Kind::Trimmed | Kind::Returned),
+            trimmed: matches!(packet.kind, Kind::Trimmed | Kind::Returned),
+            size: packet.size,
         });
     }
 
+    /// Logs what a packet found that has just come to a switch, whose queues were `before` it.
+    fn finds(&mut self, (flow, id): (u32, PacketId), before: &[(u64, u64)], node: &AnyNode) {
+        let all = || self.ports.iter().zip(before);
+        let queues = all().map(|(port, (queue, _))| (port.egress.0, *queue)).collect();
+        let refused =
+            |((_, (_, refused)), port): &((&FollowedPort, &(u64, u64)), &forebay_net::Port)| {
+                port.counters().refused() > *refused
+            };
+        let dropped = all().zip(node.ports()).find(refused).map(|((port, _), _)| port.egress.0);
+        self.log.found.push(Found { flow, id, at: self.now, queues, dropped });
+    }
+
     /// Logs what an event has changed at the followed flows of a host.
-    fn look(&mut self, now: Time, node: &AnyNode) {
+    fn look(&mut self, now: Time, node: &mut AnyNode) {
         if self.senders.is_empty() && self.receivers.is_empty() {
             return;
+        }
+        if self.climbs
+            && let Some(host) = node.host_mut()
+        {
+            let landings = host.take_landings().into_iter();
+            let flows = &self.flows;
+            self.log.landings.extend(landings.filter(|one| flows.has(FlowId(one.flow))));
         }
         let Some(host) = node.host() else { return };
         let log = &mut self.log;
@@ -246,13 +369,22 @@ impl Follow {
             if look == *last {
                 continue;
             }
-            if let (Some(before), Some(after)) = (*last, look) {
+            // A stream may begin with its first write; a flow begins before anything is done about it.
+            let fresh = look.filter(|look| look.is_stream).map(|look| Look {
+                waits: Wait::Application,
+                resent: 0,
+                timeouts: 0,
+                probes: 0,
+                ..look
+            });
+            if let (Some(before), Some(after)) = (last.or(fresh), look) {
                 log.senders.push(SenderEvent {
                     flow: *flow,
                     at: now,
                     before: waits(before.waits),
                     after: waits(after.waits),
                     sent: after.sent,
+                    written: after.written,
                     resent: after.resent,
                     timeout: after.timeouts > before.timeouts,
                     probe: after.probes > before.probes,
@@ -260,11 +392,7 @@ impl Follow {
             }
             *last = look;
         }
-        let sending = self.senders.iter().any(|(_, look)| look.is_some());
-        if sending && !self.sending {
-            self.since = now;
-        }
-        self.sending = sending;
+        self.sending = self.senders.iter().any(|(_, look)| look.is_some());
         self.senders.retain(|(flow, last)| last.is_some() || !host.is_sent(*flow));
         for (flow, last) in &mut self.receivers {
             let upto = host.look_at_receiver(*flow);
@@ -291,51 +419,106 @@ fn waits(wait: Wait) -> Waits {
 
 /// Lost packets are seen too, so that a repair finds the copy that was lost.
 impl Watch for Follow {
-    fn sent(&mut self, link: LinkId, at: Time, packet: &Packet) {
-        if !packet.kind.is_end_to_end() {
+    fn sent(&mut self, link: LinkId, at: Time, packet: &Packet, out: &dyn Out<Packet>) {
+        let followed = self.flows.has(packet.flow);
+        if !(self.notes || followed) || !packet.kind.is_end_to_end() {
             return;
         }
         let Ok(i) = self.by_link.binary_search_by_key(&link.0, |one| one.0) else { return };
         let port = self.by_link[i].1;
-        self.passes(port, at, packet.flow.0);
-        if self.flows.has(packet.flow) {
-            self.left(port, at, packet);
+        if self.notes {
+            self.passes(port, at, packet.flow.0);
+        }
+        if followed {
+            self.left(port, at, packet, out);
         }
     }
 }
 
 impl Followed {
-    pub fn arrive(&mut self, now: Time, port: u32, packet: &mut Packet, out: &mut dyn Out<Packet>) {
-        let Self { node, follow } = self;
-        let entered = follow.came(now, port, packet) && node.host().is_none();
-        let dropped = if entered { Self::dropped(node) } else { 0 };
-        let key = (packet.flow.0, Follow::id(packet));
-        if entered {
-            follow.enters(now, packet);
+    #[inline]
+    pub fn arrive<O: Out<Packet>>(
+        &mut self,
+        now: Time,
+        port: u32,
+        packet: &mut Packet,
+        out: &mut O,
+    ) {
+        match self.follow.ignores(packet) {
+            true => self.node.arrive(now, port, packet, out),
+            false => self.arrive_noted(now, port, packet, out),
         }
+    }
+
+    #[inline]
+    pub fn timer<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+        match self.follow.busy || !self.follow.receivers.is_empty() {
+            true => self.timer_noted(now, out),
+            false => self.node.timer(now, out),
+        }
+    }
+
+    #[inline]
+    pub fn depart<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+        match self.follow.busy {
+            true => self.depart_noted(now, out),
+            false => self.node.depart(now, out),
+        }
+    }
+
+    fn arrive_noted(
+        &mut self,
+        now: Time,
+        port: u32,
+        packet: &mut Packet,
+        out: &mut dyn Out<Packet>,
+    ) {
+        let Self { node, follow } = self;
+        follow.begins(now, out);
+        let entered = follow.came(now, port, packet) && !follow.is_host;
+        let key = (packet.flow.0, Follow::id(packet));
+        let found = (entered && follow.details).then(|| {
+            if node.next_departure() <= now {
+                node.depart(now, &mut WatchedOut { out, watch: follow });
+            }
+            Self::queues(node, now)
+        });
+        let refused = if entered { Self::refused(node) } else { 0 };
+        follow.entering = entered.then_some(key);
         node.arrive(now, port, packet, &mut WatchedOut { out, watch: follow });
-        if entered && Self::dropped(node) > dropped {
-            follow.inside.remove(&key);
+        if let Some(before) = found {
+            follow.finds(key, &before, node);
+        }
+        if follow.entering.take().is_some() && Self::refused(node) == refused {
+            follow.inside.entry(key).or_default().push_back(now);
         }
         follow.look(now, node);
+        follow.ends(out);
+    }
+
+    /// Of each port its queue, and how many packets it has refused.
+    fn queues(node: &AnyNode, now: Time) -> Vec<(u64, u64)> {
+        node.ports().iter().map(|port| (port.queue(now), port.counters().refused())).collect()
     }
 
     /// Packets that a switch has not let in.
-    fn dropped(node: &AnyNode) -> u64 {
+    fn refused(node: &AnyNode) -> u64 {
         node.ports().iter().map(|port| port.counters().refused()).sum()
     }
 
-    pub fn timer(&mut self, now: Time, out: &mut dyn Out<Packet>) {
+    fn timer_noted(&mut self, now: Time, out: &mut dyn Out<Packet>) {
         let Self { node, follow } = self;
-        follow.now = now;
+        follow.begins(now, out);
         node.timer(now, &mut WatchedOut { out, watch: follow });
         follow.look(now, node);
+        follow.ends(out);
     }
 
-    pub fn depart(&mut self, now: Time, out: &mut dyn Out<Packet>) {
+    fn depart_noted(&mut self, now: Time, out: &mut dyn Out<Packet>) {
         let Self { node, follow } = self;
-        follow.now = now;
+        follow.begins(now, out);
         node.depart(now, &mut WatchedOut { out, watch: follow });
+        follow.ends(out);
     }
 
     pub fn fault(
@@ -369,9 +552,8 @@ pub(crate) fn gather(built: &Built, nodes: &mut [AnyNode], rows: &[FlowRow]) -> 
     let stages = |host: u32, copies: bool| {
         nodes[host as usize].host().map_or_else(HostStages::default, |host| host.stages(copies))
     };
-    let row = |row: &FlowRow| {
-        let done = row.delivered?;
-        let followed = flows.as_ref()?.has(FlowId(row.flow)) && !row.is_endless();
+    let row = |row: &FlowRow, done: Time| {
+        let followed = flows.as_ref()?.has(FlowId(row.flow));
         let cfg = &built.common.profiles[usize::from(row.traffic)].transport;
         followed.then(|| FollowedFlow {
             flow: row.flow,
@@ -386,11 +568,16 @@ pub(crate) fn gather(built: &Built, nodes: &mut [AnyNode], rows: &[FlowRow]) -> 
             host: [stages(row.src, cfg.copies()), stages(row.dst, cfg.copies())],
         })
     };
+    let first_stream = built.common.connections.first().map_or(u32::MAX, |c| c.requests);
+    let complete = |one: &FlowRow| row(one, one.delivered.filter(|_| !one.is_endless())?);
+    let stream =
+        |one: &FlowRow| row(one, Time::MAX).filter(|of| of.flow >= first_stream && !of.on_credit);
     Log {
         nodes: logs.into_iter().map(|(_, log)| log).collect(),
         links: links(&built.fabric),
         names: built.plan.names.clone(),
-        flows: rows.iter().filter_map(row).collect(),
+        flows: rows.iter().filter_map(complete).collect(),
+        streams: rows.iter().filter_map(stream).collect(),
     }
 }
 

@@ -40,6 +40,8 @@ pub struct Outputs<'a> {
     pub laws: Vec<(String, Own)>,
     /// Flows to follow, by number: [`crate::Outcome::followed`] then is their log.
     pub follow: Option<&'a [u32]>,
+    /// Whether that log has the queues that each of their packets found.
+    pub details: bool,
 }
 
 /// Why there is no simulation.

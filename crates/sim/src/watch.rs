@@ -6,8 +6,8 @@ use forebay_wire::Packet;
 
 /// Sees what a node sends.
 pub(crate) trait Watch {
-    /// A packet's last bit leaves on a link at a time; it may be lost on the way.
-    fn sent(&mut self, link: LinkId, at: Time, packet: &Packet);
+    /// A packet's last bit leaves on a link at a time; it may be lost on the way. `out` does not have it yet.
+    fn sent(&mut self, link: LinkId, at: Time, packet: &Packet, out: &dyn Out<Packet>);
 }
 
 /// What a node that is watched sends through.
@@ -18,7 +18,7 @@ pub(crate) struct WatchedOut<'a, W> {
 
 impl<W: Watch> Out<Packet> for WatchedOut<'_, W> {
     fn push(&mut self, link: LinkId, at: Time, packet: &Packet) {
-        self.watch.sent(link, at, packet);
+        self.watch.sent(link, at, packet, self.out);
         self.out.push(link, at, packet);
     }
 
@@ -31,8 +31,12 @@ impl<W: Watch> Out<Packet> for WatchedOut<'_, W> {
     }
 
     fn vanish(&mut self, link: LinkId, at: Time, packet: &Packet) {
-        self.watch.sent(link, at, packet);
+        self.watch.sent(link, at, packet, self.out);
         self.out.vanish(link, at, packet);
+    }
+
+    fn flying(&self, link: LinkId, after: Time, each: &mut dyn FnMut(Time, &Packet)) -> bool {
+        self.out.flying(link, after, each)
     }
 
     fn done(&mut self) {

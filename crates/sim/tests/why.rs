@@ -5,7 +5,9 @@ mod common;
 use common::random::draw;
 use common::{run, scenario};
 use forebay_record::RunRecord;
-use forebay_record::why::{Explained, Part, Repair, explain};
+use forebay_record::why::{
+    Explained, Log, Part, Piece, Repair, Trace, calls, explain, explain_calls, trace,
+};
 use forebay_scenario::model::Scenario;
 use forebay_sim::{Options, Outputs, Simulation, Watch};
 use forebay_units::{Span, Time};
@@ -13,12 +15,38 @@ use proptest::prelude::*;
 
 /// All flows of a scenario, followed.
 fn followed(scenario: &Scenario, options: Options) -> (RunRecord, Vec<Explained>) {
+    let (record, log) = logged(scenario, options);
+    called(&record, &log);
+    (record, explain(&log))
+}
+
+/// What each RPC that was answered went through. Checks that its pieces tile its latency.
+fn called(record: &RunRecord, log: &Log) -> Vec<Vec<Piece>> {
+    let calls = calls(record);
+    let all = explain_calls(log, &calls);
+    let tile = |(call, pieces): (&forebay_record::why::Call, Option<Vec<Piece>>)| {
+        let Some(pieces) = pieces else {
+            assert!(log.streams.is_empty(), "its streams were followed");
+            return Vec::new();
+        };
+        let mut at = call.issued;
+        for piece in &pieces {
+            assert_eq!(piece.from, at, "RPC {}: no gap and no overlap", call.rpc);
+            at = piece.to;
+        }
+        assert_eq!(at, call.completed, "RPC {}", call.rpc);
+        pieces
+    };
+    calls.iter().zip(all).map(tile).collect()
+}
+
+fn logged(scenario: &Scenario, options: Options) -> (RunRecord, Log) {
     let all: Vec<u32> = (0..1 << 16).collect();
     let outputs = Outputs { follow: Some(&all), ..Outputs::default() };
     let mut simulation = Simulation::with_outputs(scenario, 1, options, outputs).unwrap();
     simulation.advance(Time::MAX, &Watch::default());
     let outcome = simulation.finish();
-    (outcome.record, explain(&outcome.followed.unwrap()))
+    (outcome.record, outcome.followed.unwrap())
 }
 
 /// Checks that the pieces of each flow tile its completion time.
@@ -63,6 +91,11 @@ fn one(seed: u64) {
     assert_eq!(same, all, "seed {seed}: parts on two threads");
     let lost = all.iter().filter(|one| one.total(Part::Unexplained) > Span::ZERO).count();
     assert!(drawn.faulty || lost == 0, "seed {seed}: {lost} of {} flows", all.len());
+}
+
+#[test]
+fn repeated_acks_that_are_alike_leave_a_switch_one_by_one() {
+    one(9_294_300_406_750_423_755);
 }
 
 #[test]
@@ -166,7 +199,11 @@ fn a_host_whose_memory_is_busy_shows_it() {
     let text = text.replace("kind = \"long\"", "kind = \"list\"").replace("stop = { time = \"100ms\" }", "stop = { time = \"20ms\" }").replace("from = [\"host[0]\", \"host[0]\", \"host[0]\", \"host[0]\"]\nto = \"host[1]\"", "flows = [{ from = \"host[0]\", to = \"host[1]\", size = \"1MB\", at = \"0s\" }, { from = \"host[0]\", to = \"host[1]\", size = \"1MB\", at = \"0s\" }]").replace("30ms", "1ms");
     let (_, all) = parts(&text);
     for one in &all {
-        assert!(one.total(Part::Memory) > Span::ZERO);
+        // A frame of 1,500 B and 14 of its header is 24 lines, and two more: 26 x 64 B at what PCIe carries.
+        let [buffer, pcie, iio] =
+            [Part::NicBuffer, Part::Pcie, Part::Iio].map(|part| one.total(part));
+        assert!(iio > Span::from_ns(100) && pcie > Span::from_ns(50), "{buffer} {pcie} {iio}");
+        assert_eq!(one.total(Part::Memory), Span::ZERO);
     }
 }
 
@@ -253,5 +290,91 @@ fn dcqcn_holds_its_flows_by_pacing_and_nothing_else() {
         assert!(one.total(Part::Queue) <= packet, "flow {}", one.flow.flow);
         assert_eq!(one.total(Part::Serialization), packet * 1001, "flow {}", one.flow.flow);
         assert!(one.total(Part::Pacing) > packet * 800, "flow {}", one.flow.flow);
+    }
+}
+
+/// One packet of data of a flow, hop by hop.
+fn traced(text: &str, flow: u32, nth: usize) -> Trace {
+    let outputs = Outputs { follow: Some(&[flow]), details: true, ..Outputs::default() };
+    let scenario = scenario(text);
+    let mut simulation =
+        Simulation::with_outputs(&scenario, 1, Options::default(), outputs).unwrap();
+    simulation.advance(Time::MAX, &Watch::default());
+    let outcome = simulation.finish();
+    assert_eq!(outcome.record.digest, run(&scenario, 1, Options::default()).record.digest);
+    trace(&outcome.followed.unwrap(), flow, outcome.record.flows[flow as usize].src, nth).unwrap()
+}
+
+#[test]
+fn a_packet_is_followed_from_hop_to_hop() {
+    let switch = "[fabric.switch]\necn = { k = \"2KB\" }\n";
+    let dctcp = BIG_WINDOW.replace("reno", "dctcp");
+    let flow = |host: u32| {
+        format!("{{ from = \"host[{host}]\", to = \"host[0]\", size = \"2896B\", at = \"0s\" }}")
+    };
+    let flows = [flow(1), flow(2), flow(3)].join(", ");
+    let text =
+        star(4, &format!("{switch}{dctcp}[[traffic]]\nkind = \"list\"\nflows = [{flows}]\n"));
+    // 1.2 us a packet and hop, 1 us a cable. First packets of three flows come at once, then all second ones, when one has left.
+    let ns = |ns: u64| Time::ZERO + Span::from_ns(ns);
+    for (nth, seq, came, found, from) in
+        [(1, 0, 2_200, 3_000, 4_600), (2, 1448, 3_400, 6_000, 8_200)]
+    {
+        let found_out = traced(&text, 2, nth);
+        let [only] = &found_out.copies[..] else { panic!("{found_out:?}") };
+        let [sender, tor] = &only.hops[..] else { panic!("{only:?}") };
+        assert_eq!((found_out.seq, only.arrived), (seq, Some((0, ns(from + 2_200)))));
+        let sent = sender.left.unwrap();
+        assert_eq!((sender.came, sent.end, sent.size), (None, ns(came - 1_000), 1_500));
+        assert_eq!((tor.came, tor.found, tor.marked), (Some(ns(came)), Some(found), true));
+        assert_eq!(tor.left.map(|left| left.start()), Some(ns(from)));
+        assert_eq!(tor.waited(), Some(Span::from_ns(from - came)));
+    }
+    let first = traced(&text, 0, 1);
+    assert!(!first.copies[0].hops[1].marked && first.copies[0].hops[1].found == Some(0));
+}
+
+#[test]
+fn a_packet_that_is_dropped_or_lost_is_followed_to_its_repair() {
+    let flow = |host: u32| {
+        format!("{{ from = \"host[{host}]\", to = \"host[0]\", size = \"14480B\", at = \"0s\" }}")
+    };
+    let flows = [flow(1), flow(2)].join(", ");
+    let list = format!("[[traffic]]\nkind = \"list\"\nflows = [{flows}]\n");
+    let small =
+        "[fabric.switch]\necn = \"off\"\nbuffer = { size = \"9KB\", policy = \"static\" }\n";
+    let dropped = traced(&star(3, &format!("{small}{BIG_WINDOW}{list}")), 1, 10);
+    let [first, .., last] = &dropped.copies[..] else { panic!("{dropped:?}") };
+    assert!(first.hops[1].dropped && first.hops[1].left.is_none() && first.arrived.is_none());
+    assert!(last.arrived.is_some() && last.hops[0].left.unwrap().resent);
+    let drop = "[[fault]]\nat = \"0s\"\nlink = \"host[2]->tor\"\ndrop = [10]\n";
+    let lost = traced(&star(3, &format!("{BIG_WINDOW}{list}{drop}")), 1, 10);
+    assert_eq!(lost.copies.len(), 2);
+    assert_eq!((lost.copies[0].hops.len(), lost.copies[0].arrived), (1, None));
+    assert!(lost.copies[1].arrived.is_some());
+}
+
+#[test]
+fn an_rpc_is_its_request_the_work_of_the_server_and_its_response() {
+    // 10 Gb/s, 1 us each way twice: 1.2 us a packet and hop, 5 us of work; a response of four packets, of which the last waits for none.
+    let rpc = "[[traffic]]\nkind = \"rpc\"\nfrom = [\"host[0]\"]\nto = [\"host[1]\"]\n\
+               request = \"1448B\"\nresponse = \"5792B\"\nservice = \"5us\"\ncount = 3\n";
+    let scenario = scenario(&star(2, &format!("{BIG_WINDOW}{rpc}")));
+    let (record, log) = logged(&scenario, Options::default());
+    let all = called(&record, &log);
+    assert_eq!(all.len(), 3);
+    for (pieces, row) in all.iter().zip(&record.rpcs) {
+        let total = |part: Part| -> Span {
+            pieces.iter().filter(|one| one.part == part).map(Piece::span).sum()
+        };
+        let packet = Span::from_ns(1_200);
+        assert_eq!(total(Part::Service), Span::from_us(5));
+        assert_eq!(total(Part::Propagation), Span::from_us(4));
+        assert_eq!(total(Part::Serialization), packet * 2 + packet * 5);
+        // That of a response leaves just before the next request, which waits for it.
+        let first = row.issued == record.rpcs[0].issued;
+        let ack = if first { Span::ZERO } else { Span::from_ps(51_200) };
+        assert_eq!(total(Part::Nic), ack);
+        assert_eq!(row.latency(), Some(Span::from_us(9) + packet * 7 + ack));
     }
 }

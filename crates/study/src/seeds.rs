@@ -88,7 +88,7 @@ impl Work<'_> {
             law_logs: Some(&logs),
             agent: self.around.agent(),
             laws: self.around.laws(),
-            follow: None,
+            ..Outputs::default()
         };
         let simulation = Simulation::watched(self.scenario, seed, self.options, outputs, watch)?;
         let mut outcome = self.advance(simulation, watch, to_do, &logs);

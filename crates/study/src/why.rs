@@ -4,7 +4,9 @@
 
 use forebay_laws::flow::own::Own;
 use forebay_record::RunRecord;
-use forebay_record::why::{WhyRow, explain, is_explained, rows, share_of, slowest};
+use forebay_record::why::{
+    Call, Log, WhyRow, explain, explain_calls, is_explained, rows, rows_of, share_of, slowest,
+};
 use forebay_record::{About, hex};
 use forebay_scenario::model::{Scenario, WhyFlows};
 use forebay_sim::{Options, Outputs, SimError, Simulation, Watch};
@@ -53,9 +55,37 @@ pub fn again(
     scenario: &Scenario,
     run: &RunRecord,
     flows: &[u32],
-    (options, laws): (Options, Vec<(String, Own)>),
+    how: (Options, Vec<(String, Own)>),
     stop: &dyn Fn() -> bool,
 ) -> Result<Vec<WhyRow>, NoAnswer> {
+    let log = follow(scenario, run, flows, how, stop)?;
+    Ok(rows(&explain(&log), &log))
+}
+
+/// The same of an RPC; `None` where its transport has messages on credit, which are not followed.
+///
+/// # Errors
+/// See [`NoAnswer`].
+pub fn call_again(
+    scenario: &Scenario,
+    run: &RunRecord,
+    call: &Call,
+    how: (Options, Vec<(String, Own)>),
+    stop: &dyn Fn() -> bool,
+) -> Result<Option<Vec<WhyRow>>, NoAnswer> {
+    let log = follow(scenario, run, &call.streams, how, stop)?;
+    let pieces = explain_calls(&log, std::slice::from_ref(call)).pop().flatten();
+    Ok(pieces.map(|pieces| rows_of(call.rpc, &pieces, &log)))
+}
+
+/// Runs the seed of `run` again, and follows these flows.
+fn follow(
+    scenario: &Scenario,
+    run: &RunRecord,
+    flows: &[u32],
+    (options, laws): (Options, Vec<(String, Own)>),
+    stop: &dyn Fn() -> bool,
+) -> Result<Log, NoAnswer> {
     let mut scenario = scenario.clone();
     scenario.output.captures.clear();
     scenario.output.law_log = None;
@@ -73,8 +103,7 @@ pub fn again(
         let (second, first) = (outcome.record.digest, run.digest);
         return Err(NoAnswer::OtherDigest { second, first });
     }
-    let log = outcome.followed.unwrap_or_default();
-    Ok(rows(&explain(&log), &log))
+    Ok(outcome.followed.unwrap_or_default())
 }
 
 /// The flows that a scenario wants explained, of a run of it.

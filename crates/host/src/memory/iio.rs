@@ -11,7 +11,7 @@ use super::chance::{self, Chance};
 use super::curve::Curve;
 use super::settings::{IioSettings, LINE, NicSettings, PcieSettings};
 use super::{STEP, UNIT, float, lines, smaller, whole};
-use forebay_units::Time;
+use forebay_units::{Span, Time};
 use forebay_wire::Packet;
 use std::collections::VecDeque;
 
@@ -32,6 +32,8 @@ const ETHERNET: u64 = 14;
 pub struct Landed {
     /// When it came over the cable.
     pub arrived: Time,
+    /// When its last line had entered the slots.
+    pub entered: Time,
     /// The packet.
     pub packet: Packet,
 }
@@ -189,7 +191,7 @@ impl Iio {
         self.used += frame;
         self.most_used = self.most_used.max(self.buffered());
         self.offered += (frame.div_ceil(LINE) + EXTRA_LINES) * UNIT;
-        let landed = Landed { arrived: now, packet: *packet };
+        let landed = Landed { arrived: now, entered: now, packet: *packet };
         self.held.push_back(Held { mark: self.offered, frame: frame as u32, landed });
         true
     }
@@ -302,9 +304,11 @@ impl Iio {
         while let Some(first) = self.held.front().filter(|h| h.mark <= self.entered) {
             let ahead = (first.mark - before) as f64;
             let per_unit = if evenly { dt as f64 / units as f64 } else { self.on_link };
+            let entered = Time::from_ps(at.as_ps() + (ahead * per_unit) as u64);
+            let landed = Landed { entered, ..first.landed };
             let reaches = at.as_ps() + (ahead * per_unit + reach * 1e3) as u64;
             let reaches = self.leaving.back().map_or(reaches, |last| last.reaches.max(reaches));
-            self.leaving.push_back(Leaving { reaches, place: 0.0, landed: first.landed });
+            self.leaving.push_back(Leaving { reaches, place: 0.0, landed });
             self.reaching_next = self.reaching_next.min(reaches);
             self.used -= u64::from(first.frame);
             self.taken += 1;
@@ -376,6 +380,12 @@ impl Iio {
         }
         self.expect(now.as_ps());
         Some(first.landed)
+    }
+
+    /// How long the lines of a packet take to cross the link.
+    pub(super) fn crossing(&self, packet: &Packet) -> Span {
+        let lines = (u64::from(packet.size) + ETHERNET).div_ceil(LINE) + EXTRA_LINES;
+        Span::from_ps(whole(float(lines * UNIT) * self.on_link))
     }
 
     /// The stack took this many packets and gave their descriptors back.

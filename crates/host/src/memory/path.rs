@@ -329,6 +329,11 @@ impl MemoryPath {
         self.nics.at_hand.iio.deliver(self.at)
     }
 
+    /// How long the lines of a packet take to cross PCIe.
+    pub fn crossing(&self, packet: &Packet) -> Span {
+        self.nics.at_hand.iio.crossing(packet)
+    }
+
     #[inline(never)]
     fn take_in_buffers(&mut self) -> Option<Landed> {
         let landed = self.nics.at_hand.iio.deliver(self.at)?;

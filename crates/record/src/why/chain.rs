@@ -56,21 +56,74 @@ impl Explained {
 /// Where the time of every flow of a log went.
 pub fn explain(log: &Log) -> Vec<Explained> {
     let index = Index::of(log);
-    let one = |flow: &FollowedFlow| {
-        let mut walk = Walk {
-            log,
-            index: &index,
-            of: &index.flows[&flow.flow],
-            flow,
-            at: flow.done,
-            pieces: Vec::new(),
-        };
-        walk.go();
-        walk.reach(flow.start, Part::Unexplained, None);
-        walk.pieces.reverse();
-        Explained { flow: *flow, pieces: walk.pieces }
-    };
+    let one = |flow: &FollowedFlow| Explained { flow: *flow, pieces: pieces(log, &index, flow) };
     log.flows.iter().map(one).collect()
+}
+
+/// From the start of a flow to its completion.
+fn pieces(log: &Log, index: &Index, flow: &FollowedFlow) -> Vec<Piece> {
+    let of = &index.flows[&flow.flow];
+    let mut walk = Walk { log, index, of, flow, at: flow.done, pieces: Vec::new() };
+    walk.go();
+    walk.reach(flow.start, Part::Unexplained, None);
+    walk.pieces.reverse();
+    walk.pieces
+}
+
+/// An RPC to explain: two stretches of bytes, each on its stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Call {
+    /// Index among the RPCs of the run.
+    pub rpc: u32,
+    /// Streams of its connection, of requests and of responses.
+    pub streams: [u32; 2],
+    /// Bytes of each stream up to the end of its request, and of its response.
+    pub upto: [u64; 2],
+    /// When its client issued it.
+    pub issued: Time,
+    /// When its client had the response.
+    pub completed: Time,
+}
+
+/// Where the time of RPCs went, each from its issue to its completion; `None` where the log has none of its streams.
+///
+/// The response is followed back to the server's write, the request from the server's hands to the client's write: what lies between is
+/// the server's work, and what comes before it a wait for credits of the server's cache.
+pub fn explain_calls(log: &Log, calls: &[Call]) -> Vec<Option<Vec<Piece>>> {
+    let index = Index::of(log);
+    calls.iter().map(|call| of_call(log, &index, call)).collect()
+}
+
+fn of_call(log: &Log, index: &Index, call: &Call) -> Option<Vec<Piece>> {
+    let [request, response] = call.streams.map(|stream| {
+        let at = log.streams.binary_search_by_key(&stream, |one| one.flow).ok()?;
+        Some(log.streams[at])
+    });
+    let (request, response) = (request?, response?);
+    let [asked, answered] = call.upto;
+    // Before the write of a response its request has come.
+    let written = |stream: u32, upto: u64| {
+        let events = &index.flows[&stream].events;
+        Some(events.iter().find(|one| one.written >= upto)?.at.max(call.issued))
+    };
+    let begun = written(response.flow, answered)?.min(call.completed);
+    let came = index.flows[&request.flow].received.iter().find(|one| one.upto >= asked)?.at;
+    let came = came.clamp(call.issued, begun);
+    let handed = written(request.flow, asked)?.min(came);
+    let part = |part: Part, from: Time, to: Time| {
+        (to > from).then_some(Piece { part, link: None, behind: None, from, to })
+    };
+    let of = |flow: FollowedFlow, size: u64, start: Time, done: Time| {
+        // Reading by cores is part of the server's work.
+        let mut flow = FollowedFlow { size, start, done, ..flow };
+        flow.host[1].memory &= flow.flow == call.streams[1];
+        if done > start { pieces(log, index, &flow) } else { Vec::new() }
+    };
+    let mut all: Vec<Piece> = part(Part::Credit, call.issued, handed).into_iter().collect();
+    all.extend(of(request, asked, handed, came));
+    all.extend(part(Part::Service, came, begun));
+    all.extend(of(response, answered, begun, call.completed));
+    Some(all)
 }
 
 struct Walk<'a> {
@@ -95,7 +148,7 @@ enum Cause {
 impl Walk<'_> {
     fn go(&mut self) {
         let Some(mut packet) = self.completion() else { return };
-        loop {
+        while self.at > self.flow.start {
             match self.cause(&packet) {
                 Cause::Data(earlier) => packet = earlier,
                 Cause::Start => return self.send_until(self.flow.start, Part::Nic),
@@ -147,6 +200,13 @@ impl Walk<'_> {
     /// Time between the cable and the stack of a host, back to `at`.
     fn climb(&mut self, at: Time, host: usize, otherwise: Part) {
         let HostStages { ring, memory } = self.flow.host[host];
+        let node = if host == 0 { self.flow.src } else { self.flow.dst };
+        if let Some(landing) = self.of.landing(node, at).filter(|_| memory) {
+            self.reach(landing.landed, if ring { Part::Ring } else { Part::Iio }, None);
+            self.reach(landing.entered, Part::Iio, None);
+            self.reach(landing.first, Part::Pcie, None);
+            return self.reach(at, Part::NicBuffer, None);
+        }
         let part = match (ring, memory) {
             (_, true) => Part::Memory,
             (true, false) => Part::Ring,
@@ -192,6 +252,7 @@ impl Walk<'_> {
 
     /// A wait at a port back to `from`: paused, or `part`.
     fn wait_at(&mut self, from: Time, link: u32, class: u8, part: Part) {
+        let from = from.max(self.flow.start);
         let latest = self.at;
         for (begins, ends) in self.index.paused(link, class, from, self.at) {
             self.wait_behind(ends, link, part, latest);
@@ -210,6 +271,7 @@ impl Walk<'_> {
 
     /// Time back to `from` in which the flow's own packets left, and else `rest`: where that is the NIC, it may have been paused.
     fn send_until(&mut self, from: Time, rest: Part) {
+        let from = from.max(self.flow.start);
         let (link, class) =
             self.of.sent.first().map_or((None, 0), |one| (Some(one.link), one.class));
         while self.at > from {

@@ -1,18 +1,19 @@
 //! A log in the order in which a walk backward looks things up.
 
-use super::log::{Arrived, Left, Log, PacketId, Received, Role, SenderEvent};
+use super::log::{Arrived, Landing, Left, Log, PacketId, Received, Role, SenderEvent};
 use forebay_units::Time;
 use std::collections::BTreeMap;
 
 /// What one flow did.
 #[derive(Default)]
 pub(super) struct OfFlow {
-    left: Vec<Left>,                         // by link and end of transmission
-    arrived: Vec<(u32, Arrived)>,            // with the node: by node, packet and time
-    pub answers: Vec<Arrived>,               // at the sending host, by time
+    left: BTreeMap<u32, Vec<Left>>, // by link: by end of transmission
+    arrived: BTreeMap<u32, Vec<Arrived>>, // by node: by time
+    pub answers: Vec<Arrived>,      // at the sending host, by time
     pub first_acks: BTreeMap<u64, PacketId>, // by sequence number the first that came
-    pub data: Vec<Arrived>,                  // at the receiving host, by time
-    pub sent: Vec<Left>,                     // data at the sending host, by time
+    pub data: Vec<Arrived>,         // at the receiving host, by time
+    pub sent: Vec<Left>,            // data at the sending host, by time
+    landings: Vec<(u32, Landing)>,  // with the host: by host and arrival
     pub events: Vec<SenderEvent>,
     pub received: Vec<Received>,
 }
@@ -20,16 +21,25 @@ pub(super) struct OfFlow {
 impl OfFlow {
     /// The packet whose transmission on a link ended at `end`.
     pub fn left(&self, link: u32, end: Time) -> Option<&Left> {
-        let upto = self.left.partition_point(|one| (one.link, one.end) <= (link, end));
-        self.left[..upto].last().filter(|one| (one.link, one.end) == (link, end))
+        let of = self.left.get(&link)?;
+        let upto = of.partition_point(|one| one.end <= end);
+        of[..upto].last().filter(|one| one.end == end)
+    }
+
+    /// How a packet came to memory that had come over the cable of a host at `came`.
+    pub fn landing(&self, host: u32, came: Time) -> Option<&Landing> {
+        let key = |one: &(u32, Landing)| (one.0, one.1.came);
+        let at = self.landings.binary_search_by_key(&(host, came), key).ok()?;
+        Some(&self.landings[at].1)
     }
 
     /// When and over which link a packet came last to a node by `until`.
     pub fn arrived(&self, node: u32, id: PacketId, until: Time) -> Option<(Time, u32)> {
-        let key = (node, id, until);
-        let upto = self.arrived.partition_point(|(node, one)| (*node, one.id, one.at) <= key);
-        let (at_node, last) = self.arrived[..upto].last()?;
-        ((*at_node, last.id) == (node, id)).then_some((last.at, last.link))
+        let of = self.arrived.get(&node)?;
+        let upto = of.partition_point(|one| one.at <= until);
+        // It is one of the last: those that came later wait behind it.
+        let last = of[..upto].iter().rfind(|one| one.id == id)?;
+        Some((last.at, last.link))
     }
 }
 
@@ -42,17 +52,18 @@ pub(super) struct Index {
 
 impl Index {
     pub fn of(log: &Log) -> Self {
+        let all = || log.flows.iter().chain(&log.streams);
         let mut flows: BTreeMap<u32, OfFlow> =
-            log.flows.iter().map(|one| (one.flow, OfFlow::default())).collect();
+            all().map(|one| (one.flow, OfFlow::default())).collect();
         let ends: BTreeMap<u32, (u32, u32)> =
-            log.flows.iter().map(|one| (one.flow, (one.src, one.dst))).collect();
+            all().map(|one| (one.flow, (one.src, one.dst))).collect();
         let mut pauses: BTreeMap<u32, Vec<(Time, u8)>> = BTreeMap::new();
         let mut ahead: BTreeMap<u32, Vec<(Time, u32)>> = BTreeMap::new();
         for (node, seen) in (0u32..).zip(&log.nodes) {
             for one in &seen.arrived {
                 let Some(flow) = flows.get_mut(&one.flow) else { continue };
                 let (src, dst) = ends[&one.flow];
-                flow.arrived.push((node, *one));
+                flow.arrived.entry(node).or_default().push(*one);
                 if node == src && one.role != Role::Data {
                     flow.answers.push(*one);
                     if one.role == Role::Ack {
@@ -64,7 +75,7 @@ impl Index {
             }
             for one in &seen.left {
                 let Some(flow) = flows.get_mut(&one.flow) else { continue };
-                flow.left.push(*one);
+                flow.left.entry(one.link).or_default().push(*one);
                 if node == ends[&one.flow].0 && one.role == Role::Data {
                     flow.sent.push(*one);
                 }
@@ -79,6 +90,11 @@ impl Index {
                     flow.received.push(*one);
                 }
             }
+            for one in &seen.landings {
+                if let Some(flow) = flows.get_mut(&one.flow) {
+                    flow.landings.push((node, *one));
+                }
+            }
             for one in &seen.paused {
                 pauses.entry(one.link).or_default().push((one.at, one.classes));
             }
@@ -88,9 +104,9 @@ impl Index {
         }
         for flow in flows.values_mut() {
             flow.sent.sort_by_key(|one| one.end);
+            flow.landings.sort_by_key(|(host, one)| (*host, one.came));
             // Of two alike the later one counts: sorted in the order in which they were logged.
-            flow.left.sort_by_key(|one| (one.link, one.end));
-            flow.arrived.sort_by_key(|(node, one)| (*node, one.id, one.at));
+            flow.left.values_mut().for_each(|of| of.sort_by_key(|one| one.end));
         }
         // A port that took packets back to a fault has sent them twice.
         ahead.values_mut().for_each(|of| of.sort_unstable());

@@ -13,6 +13,8 @@ pub struct Log {
     pub names: Vec<String>,
     /// The flows that were followed and are complete, ascending.
     pub flows: Vec<FollowedFlow>,
+    /// The streams of connections that were followed, ascending, but for those of transports with messages on credit; never complete.
+    pub streams: Vec<FollowedFlow>,
 }
 
 /// A directed link.
@@ -69,12 +71,16 @@ pub struct NodeLog {
     pub left: Vec<Left>,
     /// Packets that left while one of a followed flow waited, of whatever flow.
     pub ahead: Vec<Ahead>,
+    /// At a switch, where details are logged: the queues that packets of followed flows found.
+    pub found: Vec<Found>,
     /// Pause frames that came.
     pub paused: Vec<Paused>,
     /// Changes of senders.
     pub senders: Vec<SenderEvent>,
     /// Changes of receivers.
     pub receivers: Vec<Received>,
+    /// Packets that came to memory.
+    pub landings: Vec<Landing>,
 }
 
 /// What a packet is to the transport of its flow.
@@ -120,6 +126,23 @@ pub struct Arrived {
     pub id: PacketId,
     /// What it is.
     pub role: Role,
+    /// ECN: congestion experienced.
+    pub ce: bool,
+}
+
+/// What a packet of a followed flow found when it came to a switch.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Found {
+    /// Its flow.
+    pub flow: u32,
+    /// Which packet.
+    pub id: PacketId,
+    /// When.
+    pub at: Time,
+    /// Queue of each port in wire bytes, with what is left of the packet in transmission, by link.
+    pub queues: Vec<(u32, u64)>,
+    /// Link of the port that dropped it.
+    pub dropped: Option<u32>,
 }
 
 /// A packet left a node.
@@ -141,6 +164,14 @@ pub struct Left {
     pub class: u8,
     /// Data that was sent before.
     pub resent: bool,
+    /// ECN: congestion experienced.
+    pub ce: bool,
+    /// It carries payload, or did until a switch cut that off.
+    pub payload: bool,
+    /// A switch has cut off its payload.
+    pub trimmed: bool,
+    /// Bytes that it occupied on the link, wire overhead not.
+    pub size: u16,
 }
 
 impl Left {
@@ -200,12 +231,29 @@ pub struct SenderEvent {
     pub after: Waits,
     /// Payload that has left it, without repairs.
     pub sent: u64,
+    /// Payload that its application had written.
+    pub written: u64,
     /// Packets that it has sent again.
     pub resent: u64,
     /// Whether its retransmission timer expired.
     pub timeout: bool,
     /// Whether it was about to send a tail loss probe.
     pub probe: bool,
+}
+
+/// A packet came to memory, at a host whose path there is modelled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Landing {
+    /// Its flow.
+    pub flow: u32,
+    /// When it had come over the cable.
+    pub came: Time,
+    /// When its first byte could cross PCIe: what the NIC buffer held before it had.
+    pub first: Time,
+    /// When its last line had entered the IIO slots.
+    pub entered: Time,
+    /// When it was in memory.
+    pub landed: Time,
 }
 
 /// An event changed a receiver.

@@ -11,12 +11,14 @@ mod log;
 mod part;
 mod rows;
 mod sums;
+mod trace;
 
-pub use chain::{Explained, Piece, explain};
+pub use chain::{Call, Explained, Piece, explain, explain_calls};
 pub use log::{
-    Ahead, Arrived, FollowedFlow, HostStages, Left, LinkOf, Log, NodeLog, PacketId, Paused,
-    Received, Role, SenderEvent, Waits,
+    Ahead, Arrived, FollowedFlow, Found, HostStages, Landing, Left, LinkOf, Log, NodeLog, PacketId,
+    Paused, Received, Role, SenderEvent, Waits,
 };
 pub use part::{Family, Part, Repair};
-pub use rows::{WhyRow, is_explained, rows, share_of, slowest};
+pub use rows::{WhyRow, calls, is_explained, rows, rows_of, share_of, slowest};
 pub use sums::{By, Line, flows_of, lines, sentence, sentences, tier};
+pub use trace::{Hop, Trace, Trip, packets, trace};

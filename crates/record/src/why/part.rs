@@ -42,10 +42,18 @@ pub enum Part {
     Repair(Repair),
     /// In the receive ring of a host, for an interrupt.
     Ring,
-    /// Between the cable and memory: NIC buffer, PCIe link, IIO slots.
+    /// Between the cable and memory, where its stages are not known apart: NIC buffer, PCIe link, IIO slots.
     Memory,
+    /// In the NIC buffer, behind others or as the IIO slots were full.
+    NicBuffer,
+    /// On the PCIe link.
+    Pcie,
+    /// In IIO slots.
+    Iio,
     /// In memory, until a core had copied it to the application.
     Copy,
+    /// At the server of an RPC: reading the request, waiting for the requests before it, and work.
+    Service,
     /// What the log does not tell.
     Unexplained,
 }
@@ -69,7 +77,7 @@ pub enum Family {
 
 impl Part {
     /// All of them, in the order of columns and bars.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 23] = [
         Self::Serialization,
         Self::Propagation,
         Self::Nic,
@@ -87,7 +95,11 @@ impl Part {
         Self::Repair(Repair::Request),
         Self::Ring,
         Self::Memory,
+        Self::NicBuffer,
+        Self::Pcie,
+        Self::Iio,
         Self::Copy,
+        Self::Service,
         Self::Unexplained,
     ];
 
@@ -121,7 +133,11 @@ impl Part {
             Self::Repair(Repair::Request) => "repair_request",
             Self::Ring => "ring",
             Self::Memory => "memory",
+            Self::NicBuffer => "nic_buffer",
+            Self::Pcie => "pcie",
+            Self::Iio => "iio",
             Self::Copy => "copy",
+            Self::Service => "service",
             Self::Unexplained => "unexplained",
         }
     }
@@ -146,7 +162,11 @@ impl Part {
             Self::Repair(Repair::Request) => "loss repair, request of the receiver",
             Self::Ring => "receive ring and interrupts",
             Self::Memory => "NIC buffer, PCIe and IIO",
+            Self::NicBuffer => "NIC buffer",
+            Self::Pcie => "PCIe",
+            Self::Iio => "IIO slots",
             Self::Copy => "copy to the application",
+            Self::Service => "server",
             Self::Unexplained => "unexplained",
         }
     }
@@ -164,7 +184,13 @@ impl Part {
             Self::Queue => Family::Queues,
             Self::Pause => Family::Pauses,
             Self::Repair(_) | Self::Unexplained => Family::Repair,
-            Self::Ring | Self::Memory | Self::Copy => Family::Host,
+            Self::Ring
+            | Self::Memory
+            | Self::NicBuffer
+            | Self::Pcie
+            | Self::Iio
+            | Self::Copy
+            | Self::Service => Family::Host,
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Parts of completion times as rows, and which flows are worth them.
 
-use super::chain::Explained;
+use super::chain::{Call, Explained, Piece};
 use super::log::Log;
 use super::part::Part;
-use crate::rows::FlowRow;
+use crate::rows::{FlowRow, RunRecord};
 use forebay_units::{Bytes, Span, Time};
 use std::collections::BTreeMap;
 
@@ -26,19 +26,44 @@ pub struct WhyRow {
 pub fn rows(all: &[Explained], log: &Log) -> Vec<WhyRow> {
     let mut rows = Vec::new();
     for one in all {
-        let mut sums: BTreeMap<(Part, Option<u32>, Option<u32>), Span> = BTreeMap::new();
-        for piece in &one.pieces {
-            *sums.entry((piece.part, piece.link, piece.behind)).or_default() += piece.span();
-        }
-        rows.extend(sums.into_iter().map(|((part, link, behind), span)| WhyRow {
-            flow: one.flow.flow,
-            part,
-            port: link.map_or_else(String::new, |link| log.port(link)),
-            behind,
-            span,
-        }));
+        rows.extend(rows_of(one.flow.flow, &one.pieces, log));
     }
     rows
+}
+
+/// Rows of pieces, with the number of a flow, or of an RPC.
+pub fn rows_of(number: u32, pieces: &[Piece], log: &Log) -> Vec<WhyRow> {
+    let mut sums: BTreeMap<(Part, Option<u32>, Option<u32>), Span> = BTreeMap::new();
+    for piece in pieces {
+        *sums.entry((piece.part, piece.link, piece.behind)).or_default() += piece.span();
+    }
+    let row = |((part, link, behind), span): ((Part, Option<u32>, Option<u32>), Span)| WhyRow {
+        flow: number,
+        part,
+        port: link.map_or_else(String::new, |link| log.port(link)),
+        behind,
+        span,
+    };
+    sums.into_iter().map(row).collect()
+}
+
+/// The RPCs of a run that have come to their end with a response, each by its place among all of them.
+pub fn calls(run: &RunRecord) -> Vec<Call> {
+    let mut calls = Vec::new();
+    let (mut connection, mut upto) = (u32::MAX, [0; 2]);
+    for (rpc, row) in (0u32..).zip(&run.rpcs) {
+        if row.connection != connection {
+            (connection, upto) = (row.connection, [0; 2]);
+        }
+        upto = [upto[0] + row.request.get(), upto[1] + row.response.get()];
+        let of = &run.connections[connection as usize];
+        if row.latency().is_some() && row.response > Bytes::ZERO {
+            let streams = [of.requests, of.responses];
+            let (issued, completed) = (row.issued, row.completed);
+            calls.push(Call { rpc, streams, upto, issued, completed });
+        }
+    }
+    calls
 }
 
 impl Log {

@@ -3,7 +3,7 @@
 use super::Host;
 use crate::flow_map::DONE;
 use crate::follow::Look;
-use forebay_record::why::HostStages;
+use forebay_record::why::{HostStages, Landing};
 use forebay_wire::FlowId;
 
 impl Host {
@@ -12,9 +12,16 @@ impl Host {
         let slot = self.send.of.get(FlowId(flow)).filter(|slot| *slot != DONE)?;
         let sender = &self.send.slots[slot as usize].sender;
         let size = self.common.flows[flow as usize].size.get();
+        let is_stream = size == 0;
+        let sent = match is_stream {
+            true => sender.totals().nxt,
+            false => size.saturating_sub(sender.unsent()),
+        };
         Some(Look {
             waits: sender.waits_for(),
-            sent: size.saturating_sub(sender.unsent()),
+            sent,
+            written: if is_stream { sent + sender.unsent() } else { size },
+            is_stream,
             acked: sender.acked().get(),
             resent: sender.retransmits(),
             timeouts: sender.timeouts(),
@@ -41,6 +48,18 @@ impl Host {
     /// What packets cross between the cable and the stack; `copies`: whether their transport takes interrupts.
     pub fn stages(&self, copies: bool) -> HostStages {
         HostStages { ring: copies && self.ring.is_some(), memory: self.memory.is_some() }
+    }
+
+    /// Notes how packets come to memory, from now on; not where NICs share that.
+    pub fn note_landings(&mut self) {
+        if let Some(memory) = &mut self.memory {
+            memory.note_landings();
+        }
+    }
+
+    /// How packets came to memory since the last time.
+    pub fn take_landings(&mut self) -> Vec<Landing> {
+        self.memory.as_mut().map(|memory| memory.take_landings()).unwrap_or_default()
     }
 
     /// Whether data may stand in the NIC after it has left its sender.

@@ -9,6 +9,7 @@ use forebay_engine::Out;
 use forebay_host::memory::{Handling, Landed, MemoryPath, Nics, Read, Refusal, Totals};
 use forebay_laws::host::{Echo, Side, Watched};
 use forebay_net::trace;
+use forebay_record::why::Landing;
 use forebay_scenario::model;
 use forebay_transport::Arrival;
 use forebay_units::{Bytes, Time};
@@ -24,6 +25,7 @@ pub(crate) struct Memory {
     cores: u32,       // flows that have one
     reads_placed: bool,
     assembles: bool,
+    landings: Option<Vec<Landing>>, // since they were last taken, where somebody follows flows
 }
 
 /// What a NIC has for itself beside its part of the path.
@@ -119,7 +121,8 @@ impl Memory {
         let first = sides.next().expect("a host has a NIC");
         let sides = Nics::new(first, sides.collect());
         let core_of = FlowMap::new();
-        Box::new(Self { path, sides, core_of, cores: 0, reads_placed, assembles })
+        let landings = None;
+        Box::new(Self { path, sides, core_of, cores: 0, reads_placed, assembles, landings })
     }
 
     /// From here on it is about this NIC.
@@ -187,6 +190,25 @@ impl Memory {
     /// What the control's law has made of its readings.
     pub(crate) fn watched(&self) -> Option<Watched> {
         self.side().control.as_ref().and_then(|control| control.watched(Side::Receive))
+    }
+
+    /// Notes how a packet came to memory, from now on.
+    pub(crate) fn note_landings(&mut self) {
+        self.landings = Some(Vec::new());
+    }
+
+    /// What was noted since the last time.
+    pub(crate) fn take_landings(&mut self) -> Vec<Landing> {
+        self.landings.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    #[inline]
+    fn note(&mut self, landed: Time, Landed { arrived: came, entered, packet }: &Landed) {
+        let Some(landings) = &mut self.landings else { return };
+        let (came, entered) = (*came, (*entered).clamp(*came, landed));
+        let before = entered.since(Time::ZERO).saturating_sub(self.path.crossing(packet));
+        let first = (Time::ZERO + before).max(came);
+        landings.push(Landing { flow: packet.flow.0, came, first, entered, landed });
     }
 
     pub(super) fn snapshot(&self, at: Time, read_bytes: u64) -> Snapshot {
@@ -270,8 +292,11 @@ impl Host {
             control.run(now, &mut Registers(&mut memory.path));
         }
         while let Some(landed) = self.memory.as_mut().and_then(|m| m.path.take_packet()) {
-            let Landed { arrived, packet } = landed;
+            let Landed { arrived, packet, .. } = landed;
             trace(&mut self.digest, now, IN_MEMORY, &packet);
+            if let Some(memory) = &mut self.memory {
+                memory.note(now, &landed);
+            }
             if self.interrupts(packet.flow) {
                 self.hold(now, arrived, &packet, out);
             } else {
