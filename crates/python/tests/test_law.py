@@ -82,3 +82,15 @@ def test_what_a_law_raises_ends_the_run_and_is_raised():
         fb.scenario(BUSY).run(laws={"cubic": Fixed}, progress=False)
     assert time.monotonic() - began < 20
     assert threading.active_count() < 20
+
+
+def test_a_run_under_a_law_in_python_explains_itself_and_cannot_be_explained_later():
+    explained = fb.scenario(BUSY).set("output.why", {"flows": "all"})
+    r = explained.run(seeds=1, laws={"reno": Fixed}, progress=False)
+    why, flows = r.table("why"), r.flows
+    fct = dict(zip(flows["flow"], flows["fct_ps"], strict=True))
+    explained_flows = set(why["flow"])
+    assert len(explained_flows) > 5
+    assert all(why["part_ps"][why["flow"] == flow].sum() == fct[flow] for flow in explained_flows)
+    with pytest.raises(RuntimeError, match="the second run is not the first one"):
+        r.why(p=0)
