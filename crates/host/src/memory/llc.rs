@@ -35,16 +35,17 @@ const BUFFER_GRAIN: u64 = 2048;
 #[derive(Clone, Debug)]
 pub(super) struct Llc {
     ddio: Option<DdioSettings>,
-    memory: f64,   // slot latency without DDIO, ns
+    memory: f64,   // slot latency without DDIO, walks included, ns
     frame: u64,    // the longest frame so far
     evicting: f64, // share of lines written by the NIC that evict another
     missing: f64, // share of lines read by cores that come from memory; with a queue, of the last work that began
     queue: Option<Box<ReceiveQueue>>,
     states: [f64; 4], // time in each of the queue's, ns
-    hit: f64,         // under DDIO, ns
+    hit: f64,         // under DDIO, walks included, ns
     eviction: f64,    // likewise
     iommu: IommuSettings,
-    walking: f64, // what walks add to a line's time in its slot, ns
+    walking: f64, // what walks add to a line's time in its slot, of `memory` and `hit`, ns
+    without_walks: [f64; 2], // these without it
 }
 
 /// Walks that come to be needed lengthen slots by so much for each ns, so that no line is overtaken by time.
@@ -76,6 +77,7 @@ impl Llc {
             eviction,
             iommu,
             walking: 0.0,
+            without_walks: [memory, hit],
         }
     }
 
@@ -155,6 +157,7 @@ impl Llc {
     pub(super) fn walk(&mut self, ns: f64, queues: u32) {
         if self.iommu.walk > Span::ZERO {
             self.walking = self.walks(queues).min(self.walking + ONSET * ns);
+            [self.memory, self.hit] = self.without_walks.map(|latency| latency + self.walking);
         }
     }
 
@@ -194,8 +197,8 @@ impl Llc {
     #[inline]
     pub(super) fn slot_latency(&self, wait: f64) -> f64 {
         match &self.ddio {
-            None => self.memory + self.walking + wait,
-            Some(_) => self.hit + self.walking + self.evicting * (self.eviction + wait),
+            None => self.memory + wait,
+            Some(_) => self.hit + self.evicting * (self.eviction + wait),
         }
     }
 
@@ -203,13 +206,10 @@ impl Llc {
     #[inline]
     pub(super) fn holds(&self) -> Holds {
         match &self.ddio {
-            None => {
-                let memory = self.memory + self.walking;
-                Holds { hit: memory, evicting: memory, miss: 1.0 }
-            }
+            None => Holds { hit: self.memory, evicting: self.memory, miss: 1.0 },
             Some(_) => {
-                let hit = self.hit + self.walking;
-                Holds { hit, evicting: hit + self.eviction, miss: self.evicting }
+                let evicting = self.hit + self.eviction;
+                Holds { hit: self.hit, evicting, miss: self.evicting }
             }
         }
     }
@@ -218,7 +218,7 @@ impl Llc {
     #[inline]
     pub(super) fn landing(&self, wait: f64) -> Landing {
         match &self.ddio {
-            None => Landing { reach: self.memory + self.walking, share: 1.0, wait },
+            None => Landing { reach: self.memory, share: 1.0, wait },
             Some(ddio) => {
                 let (hit, eviction) = (ddio.hit.as_ps() as f64, ddio.eviction.as_ps() as f64);
                 let share = (self.evicting * LINES_BEHIND).min(1.0);
