@@ -385,7 +385,7 @@ fn watch(
         mut shown,
     } = of;
     let (clock, deadline) = (Clock::start(), duration(job.config.deadline).as_nanos() as u64);
-    let (begun, mut last) = (boot_ns(), 0);
+    let (begun, mut last, mut excused) = (boot_ns(), 0, (0, 0));
     let (manager, mut told) = (Manager::of_environment(), Duration::ZERO);
     manager.tell("READY=1");
     let end = loop {
@@ -395,11 +395,18 @@ fn watch(
         last = last.max(beat.min(boot_ns()));
         let until =
             if beat == 0 { begun + GRACE.as_nanos() as u64 } else { last.saturating_add(deadline) };
-        let left = Duration::from_nanos(until.saturating_sub(boot_ns()));
-        if process::ended(&watched, left.min(LOOK)) {
+        let left = Duration::from_nanos(until.max(excused.1).saturating_sub(boot_ns())).min(LOOK);
+        let asleep = boot_ns();
+        if process::ended(&watched, left) {
             break End::Gone;
         }
-        if boot_ns() > until && board.last_beat() == beat {
+        let awake = boot_ns();
+        // Where the whole machine stood still, the loop did as well: once for each sign of life, who wakes late waits for another look.
+        let late = Duration::from_nanos(awake.saturating_sub(asleep)) > left + LOOK;
+        if late && excused.0 != last {
+            excused = (last, awake + LOOK.as_nanos() as u64);
+        }
+        if awake > until.max(excused.1) && board.last_beat() == beat {
             break End::Silent;
         }
         let now = clock.now();

@@ -19,6 +19,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// Below the guard, so that a loop that does not end is stopped.
 const PRIORITY: i32 = 10;
 
+/// Beyond its period, a round that is later than this is one of a machine that stood still.
+const SPARE_NS: u64 = 20_000_000;
+
 /// `forebay-agent hold`.
 pub fn hold() -> Result<(), Failure> {
     let link = std::io::stdin();
@@ -46,6 +49,7 @@ pub fn hold() -> Result<(), Failure> {
         .map_err(|error| Failure::io("map the leases of marks", &error))?;
     let _pinned = orders.core.map(run::pinned).transpose()?;
     let (pace, mut guarded) = (Pace::new(every), true);
+    let (mut before, mut excused) = (boot_ns(), (0, 0));
     let ended = catch_unwind(AssertUnwindSafe(|| {
         let acting = Acting { files: &mut files, leases: &leases };
         let parts = (Stacks::new(clock, with.inputs), acting);
@@ -54,7 +58,14 @@ pub fn hold() -> Result<(), Failure> {
         let mut controller = Controller::new(clock.now(), stacks, laws, terms, parts);
         controller.on_sockets(&orders.sockets);
         rounds(&mut controller, &clock, (&with.board, &with.watch), &pace, |rest| {
-            guarded = boot_ns().saturating_sub(with.watch.last_beat()) <= orders.deadline_ns;
+            // Where the whole machine stood still, the guard did as well: once for each sign of life, a loop that wakes late gives it a
+            // little more time.
+            let (now, beat) = (boot_ns(), with.watch.last_beat());
+            if now.saturating_sub(before) > orders.every_ns + SPARE_NS && excused.0 != beat {
+                excused = (beat, now + SPARE_NS);
+            }
+            before = now;
+            guarded = now <= beat.saturating_add(orders.deadline_ns).max(excused.1);
             guarded && !pace.rest(&clock, rest, |rest| process::ended(&link, rest))
         });
         controller.end();
