@@ -173,10 +173,9 @@ impl Bars {
         let step = match part {
             Part::Application | Part::Unexplained => return "wg".into(),
             Part::Serialization | Part::Propagation => return "wa".into(),
-            Part::Nic | Part::Ring => 1,
+            Part::Nic | Part::Ring | Part::Iio => 1,
             Part::Window | Part::ReceiveWindow | Part::Credit | Part::Memory | Part::NicBuffer => 2,
-            Part::Pacing | Part::Copy | Part::Service => 3,
-            Part::Pcie | Part::Iio => 1,
+            Part::Pacing | Part::Copy | Part::Service | Part::Pcie => 3,
             Part::Queue => self.step(place).max(1),
             Part::Pause => self.step(place) + 1,
             Part::Repair(Repair::Fast | Repair::Nack | Repair::Request) => 1,
