@@ -79,6 +79,9 @@ pub struct Watch {
     /// Print each line as JSON, with every counter
     #[arg(long)]
     pub json: bool,
+    /// Serve every counter as Prometheus text, by GET /metrics: at a unix socket or a loopback address
+    #[arg(long, value_name = "ADDR", value_parser = Address::parse)]
+    pub serve: Option<Address>,
 }
 
 #[derive(Debug, Args)]

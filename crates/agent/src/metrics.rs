@@ -301,6 +301,19 @@ fn gone(count: usize) -> String {
     )
 }
 
+/// Counters of the machine by their names, as `watch` shows them; those that cannot be read now are left out.
+pub fn readings<'a>(of: impl Iterator<Item = (&'a str, Option<u64>)>) -> String {
+    let mut text = "# HELP forebay_counter_total Counters of this machine since it started; forebay agent signals says where they are read.\n\
+        # TYPE forebay_counter_total counter\n"
+        .to_string();
+    for (name, value) in of {
+        let Some(value) = value else { continue };
+        let name = name.replace('\\', "\\\\").replace('"', "\\\"");
+        let _ = writeln!(text, "forebay_counter_total{{counter=\"{name}\"}} {value}");
+    }
+    text
+}
+
 /// Packets by interface and outcome; nothing where none is marked.
 fn packets(counters: &Counters) -> String {
     let mut marks = String::new();

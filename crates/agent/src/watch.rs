@@ -66,6 +66,16 @@ pub fn watch(args: &args::Watch) -> Result<(), Failure> {
             "there is no counter to watch: /proc and /sys cannot be read".into(),
         ));
     }
+    if let Some(at) = &args.serve {
+        // Opened anew for who asks, which is seldom: descriptors of the view stay in its thread.
+        let root = root.clone();
+        metrics::serve(at, move || {
+            let (mut counters, mut now) = (Counters::open(&root), Vec::new());
+            counters.read(&Clock::start(), &mut now);
+            let values = counters.each().zip(&now);
+            metrics::readings(values.map(|(of, value)| (of.name, value.map(|(_, raw)| raw))))
+        })?;
+    }
     let of: Vec<_> = counters.each().map(|of| (of.name.to_string(), of.bits)).collect();
     let every = Duration::from_nanos(args.every.as_ps() / 1000);
     let clock = Clock::start();

@@ -120,6 +120,46 @@ fn what_the_machine_lacks_is_named_and_only_observing_goes_on_without() {
 }
 
 #[test]
+fn watch_serves_every_counter_that_it_shows() {
+    let machine = machine("watched");
+    let softnet = machine.join("proc/net/softnet_stat");
+    fs::create_dir_all(softnet.parent().expect("a folder")).expect("made");
+    fs::write(&softnet, "0000000a 00000001 00000002 00000000\n").expect("written");
+    let socket = machine.join("counters");
+    let mut agent = Command::new(env!("CARGO_BIN_EXE_forebay-agent"))
+        .args(["watch", "--every", "20s", "--lines", "1", "--root"])
+        .args([&machine, Path::new("--serve"), &socket])
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("it runs");
+    let get = || {
+        let mut stream = UnixStream::connect(&socket).ok()?;
+        stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").ok()?;
+        let mut text = String::new();
+        stream.read_to_string(&mut text).ok()?;
+        Some(text)
+    };
+    let served = (0..2000).find_map(|_| {
+        std::thread::sleep(Duration::from_millis(5));
+        get()
+    });
+    let served = served.expect("the counters");
+    assert!(
+        served.contains("\nforebay_counter_total{counter=\"softnet.dropped\"} 1\n"),
+        "{served}"
+    );
+    // As they are when somebody asks.
+    fs::write(&softnet, "0000000a 00000007 00000002 00000000\n").expect("written");
+    let served = get().expect("the counters again");
+    assert!(
+        served.contains("\nforebay_counter_total{counter=\"softnet.dropped\"} 7\n"),
+        "{served}"
+    );
+    agent.kill().expect("killed");
+    agent.wait().expect("it has ended");
+}
+
+#[test]
 fn the_status_is_served_while_it_runs() {
     let machine = machine("served");
     let (signals, socket) = (machine.join("signals"), machine.join("metrics"));

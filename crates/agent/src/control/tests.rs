@@ -2,6 +2,9 @@
 
 use super::*;
 use crate::live;
+use forebay_laws::Acts;
+use forebay_laws::host::{HostAct, HostSeen};
+use forebay_units::Time;
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -208,6 +211,59 @@ fn rounds_allocate_nothing_that_stays() {
     run(&mut of, Duration::ZERO, 20);
     let law = size_of_val(&of.drivers[0]);
     assert!(law <= 1024, "{law} bytes for a law with its driver");
+}
+
+/// In this build, with all its checks: the fastest of many batches, as others want the core too.
+#[test]
+fn a_step_of_a_law_takes_at_most_100_ns() {
+    let clock = forebay_linux::Clock::start();
+    for of in forebay_laws::host::LAWS {
+        let law = live::params(of.name, [], Span::from_ms(1)).expect("a registered law has a name");
+        let mut acts = Acts::default();
+        let mut host = law.start(Time::ZERO, Terms::live(&law, 4, Span::from_ms(1)).at, &mut acts);
+        let (mut now, mut sums, mut best, mut levels) = (Time::ZERO, [0u64; 8], Duration::MAX, 0);
+        for batch in 0..200 {
+            // Congested for some rounds, then not: counters rise by so much in a round of 1 ms.
+            let (busy, mut steps, begun) = (batch % 8 < 4, 0, clock.now());
+            for _ in 0..256 {
+                now += Span::from_ms(1);
+                for (signal, raw) in law.needs().iter().zip(&mut sums) {
+                    *raw += match signal {
+                        Signal::NicDrops => u64::from(busy) * 100,
+                        Signal::SlowCpu => 0,
+                        Signal::MemoryBytes => [1_000_000, 40_000_000][usize::from(busy)],
+                        Signal::WriteOccupancy | Signal::ReadOccupancy => {
+                            [40_000_000, 90_000_000][usize::from(busy)]
+                        }
+                        Signal::WriteInserts | Signal::ReadInserts => 1_875_000,
+                    };
+                    acts.clear();
+                    host.step(
+                        now,
+                        HostSeen { event: signal.event(Reading { at: now, raw: *raw }) },
+                        &mut acts,
+                    );
+                    steps += 1;
+                    let level = acts.iter().find_map(|act| match act {
+                        HostAct::Level(level) => Some(level),
+                        _ => None,
+                    });
+                    if let Some(level) = level {
+                        host.step(
+                            now,
+                            HostSeen { event: HostEvent::LevelWritten(level) },
+                            &mut acts,
+                        );
+                        (levels, steps) = (levels + 1, steps + 1);
+                    }
+                }
+            }
+            best = best.min((clock.now() - begun) / steps);
+        }
+        println!("{}: {best:?} a step", of.name);
+        assert!(levels > 10, "{}: it asked {levels} times for a level", of.name);
+        assert!(best <= Duration::from_nanos(100), "{}: {best:?}", of.name);
+    }
 }
 
 /// What a round costs and what a million leave behind, in a process of its own: `FOREBAY_ROUNDS=1000000 cargo test -p forebay-agent rounds_cost
