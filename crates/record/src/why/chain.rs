@@ -62,7 +62,7 @@ pub fn explain(log: &Log) -> Vec<Explained> {
 
 /// From the start of a flow to its completion.
 fn pieces(log: &Log, index: &Index, flow: &FollowedFlow) -> Vec<Piece> {
-    let of = &index.flows[&flow.flow];
+    let of = index.flow(flow.flow);
     let mut walk = Walk { log, index, of, flow, at: flow.done, pieces: Vec::new() };
     walk.go();
     walk.reach(flow.start, Part::Unexplained, None);
@@ -103,11 +103,11 @@ fn of_call(log: &Log, index: &Index, call: &Call) -> Option<Vec<Piece>> {
     let [asked, answered] = call.upto;
     // Before the write of a response its request has come.
     let written = |stream: u32, upto: u64| {
-        let events = &index.flows[&stream].events;
+        let events = &index.flow(stream).events;
         Some(events.iter().find(|one| one.written >= upto)?.at.max(call.issued))
     };
     let begun = written(response.flow, answered)?.min(call.completed);
-    let came = index.flows[&request.flow].received.iter().find(|one| one.upto >= asked)?.at;
+    let came = index.flow(request.flow).received.iter().find(|one| one.upto >= asked)?.at;
     let came = came.clamp(call.issued, begun);
     let handed = written(request.flow, asked)?.min(came);
     let part = |part: Part, from: Time, to: Time| {
