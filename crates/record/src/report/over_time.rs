@@ -150,7 +150,6 @@ fn figure(about: &About, run: &RunRecord, frame: &Frame, id: String) -> Option<F
     let x_ticks = x.ticks(8, |v| plain(v / time_unit.0));
     let y_ticks = y.ticks(5, axis);
     let (title, y_title) = titles(quantity, unit);
-    shade_faults(&mut chart.plot, about, end_us);
     chart.plot.axes(&x_ticks, &y_ticks, &format!("Virtual time ({})", time_unit.1), &y_title);
 
     let columns = (chart.plot.frame.width() / COLUMN) as usize;
@@ -158,23 +157,25 @@ fn figure(about: &About, run: &RunRecord, frame: &Frame, id: String) -> Option<F
     let drawn: Vec<Vec<Option<Column>>> =
         named.iter().map(|(series, _)| downsample(series, end_us, columns)).collect();
     let rest = envelope(others, end_us, columns);
-    if !others.is_empty() {
-        let area: Vec<(f64, f64, f64)> =
-            rest.iter().flatten().map(|c| (c.at_us, low, c.high)).collect();
-        chart.plot.band(&area, "band rest");
-    }
-    for (i, columns) in drawn.iter().enumerate().rev() {
-        let class = format!("s{}", colour(named[i].0, i));
-        let present: Vec<Column> = columns.iter().flatten().copied().collect();
-        if present.iter().any(|c| c.high > c.low) {
-            let band: Vec<_> = present.iter().map(|c| (c.at_us, c.low, c.high)).collect();
-            chart.plot.band(&band, &format!("band {class}"));
+    chart.over_time(end_us, |plot| {
+        shade_faults(plot, about, end_us);
+        if !others.is_empty() {
+            let area: Vec<(f64, f64, f64)> =
+                rest.iter().flatten().map(|c| (c.at_us, low, c.high)).collect();
+            plot.band(&area, "band rest");
         }
-        // A gap between samples is not a gap in the quantity: the line goes straight across.
-        let line: Vec<_> = present.iter().map(|c| Some((c.at_us, c.mean))).collect();
-        chart.plot.line(&line, &format!("line thin {class}"));
-    }
-    chart.over_time(end_us);
+        for (i, columns) in drawn.iter().enumerate().rev() {
+            let class = format!("s{}", colour(named[i].0, i));
+            let present: Vec<Column> = columns.iter().flatten().copied().collect();
+            if present.iter().any(|c| c.high > c.low) {
+                let band: Vec<_> = present.iter().map(|c| (c.at_us, c.low, c.high)).collect();
+                plot.band(&band, &format!("band {class}"));
+            }
+            // A gap between samples is not a gap in the quantity: the line goes straight across.
+            let line: Vec<_> = present.iter().map(|c| Some((c.at_us, c.mean))).collect();
+            plot.line(&line, &format!("line thin {class}"));
+        }
+    });
     hover(&mut chart, named, &drawn, (!others.is_empty()).then_some(&rest), unit);
 
     let mut plot = String::from("<div class=\"legend\">");
@@ -211,7 +212,8 @@ fn figure(about: &About, run: &RunRecord, frame: &Frame, id: String) -> Option<F
         caption: format!(
             "{}.{seed}{} Linear scale from zero. Each {COLUMN}-pixel \
              column shows the mean (line) and the least to largest sample in it (shaded), so no sampled peak is lost; \
-             what happens between samples is. All samples are in series.csv.",
+             what happens between samples is. All samples are in series.csv. Drag to zoom, double-click for the whole run; with the \
+             keyboard + and -, 0.",
             match others.len() {
                 0 => format!("{} series", all.len()),
                 _ if named.iter().any(|(series, _)| failed(series)) => format!(

@@ -1,6 +1,7 @@
 "use strict";
 // Read-outs under the pointer (or the arrow keys). The page is complete without them.
-// Figures over time share one cursor: an event "cursor" of the document says where it is, in us, or null.
+// Figures over time share one cursor: an event "cursor" of the document says where it is, in us, or null. They also share the part of the run
+// that they show: an event "range" says from where to where, in us.
 (function () {
   var theme = new URLSearchParams(location.search).get("theme");
   if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
@@ -40,6 +41,11 @@
       hide();
       tell(null);
     }
+    // Where the pointer is, in the picture's pixels.
+    function under(event) {
+      var box = svg.getBoundingClientRect();
+      return (event.clientX - box.left) / box.width * data.w;
+    }
     function nearest(x) {
       var best = -1, least = Infinity;
       data.x.forEach(function (p, i) {
@@ -52,9 +58,9 @@
     if (data.time) document.addEventListener("cursor", function (event) {
       if (event.detail.of === svg) return;
       hide();
-      var us = event.detail.us, l = data.time[0], r = data.time[1], end = data.time[2];
-      if (us === null || us > end) return;
-      var x = l + us / end * (r - l), i = nearest(x);
+      var us = event.detail.us;
+      if (us === null || us < range.from || us > range.to) return;
+      var x = range.px(us), i = nearest(x);
       cross.setAttribute("d", "M" + x.toFixed(1) + " " + data.top + "V" + data.bottom);
       if (i >= 0 && Math.abs(data.x[i] - x) < 8) dots(i);
     });
@@ -83,10 +89,10 @@
       if (left + tip.offsetWidth > plot.scrollLeft + plot.clientWidth) left = x * scale - tip.offsetWidth - 14;
       tip.style.left = Math.max(0, left) + "px";
       tip.style.top = Math.max(0, data.top * scale - 4) + "px";
-      if (data.time) tell((x - data.time[0]) / (data.time[1] - data.time[0]) * data.time[2]);
+      if (data.time) tell(range.us(x));
     }
     svg.addEventListener("pointermove", function (event) {
-      var box = svg.getBoundingClientRect(), i = nearest((event.clientX - box.left) / box.width * data.w);
+      var i = nearest(under(event));
       if (i >= 0) show(i);
     });
     svg.addEventListener("pointerleave", leave);
@@ -95,9 +101,98 @@
     svg.addEventListener("keydown", function (event) {
       var step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
       if (event.key === "Escape") leave();
+      var next = at < 0 ? data.x.findIndex(function (x) { return x === x; }) : Math.min(data.x.length - 1, Math.max(0, at + step));
       if (!step) return;
       event.preventDefault();
-      show(Math.min(data.x.length - 1, Math.max(0, at + step)));
+      if (data.x[next] === data.x[next]) show(next); // NaN: not in the part that is shown
     });
+    var range = data.time && partial();
+
+    // The part of the run that a figure over time shows, between two times in us.
+    function partial() {
+      var l = data.time[0], r = data.time[1], end = data.time[2], unit = data.time[3], whole = data.x, from = 0, to = end, begun = null;
+      var traces = svg.querySelector(".traces"), ticks = svg.querySelector(".ticks"), first = Array.from(ticks.childNodes);
+      var clip = document.createElementNS(ns, "clipPath"), hole = document.createElementNS(ns, "rect");
+      var outer = document.createElementNS(ns, "g"), drawn = document.createElementNS(ns, "rect");
+      clip.id = "part-" + document.querySelectorAll("clipPath").length;
+      [["x", l], ["y", data.top - 4], ["width", r - l], ["height", data.bottom - data.top + 8]].forEach(function (one) { hole.setAttribute(one[0], one[1]); });
+      clip.appendChild(hole);
+      svg.appendChild(clip);
+      outer.setAttribute("clip-path", "url(#" + clip.id + ")");
+      traces.replaceWith(outer);
+      outer.appendChild(traces);
+      drawn.setAttribute("class", "drag");
+      drawn.setAttribute("y", data.top);
+      drawn.setAttribute("height", data.bottom - data.top);
+      function px(us) { return l + (us - from) / (to - from) * (r - l); }
+      function us(x) { return from + (x - l) / (r - l) * (to - from); }
+      function marked() {
+        if (from === 0 && to === end) return ticks.replaceChildren.apply(ticks, first);
+        var low = from / unit, high = to / unit, step = Math.pow(10, Math.floor(Math.log10((high - low) / 6)));
+        [1, 2, 5, 10].some(function (m) { if ((high - low) / (step * m) <= 7) { step *= m; return true; } return false; });
+        ticks.replaceChildren();
+        for (var n = Math.ceil(low / step - 1e-9); n * step <= high * (1 + 1e-12); n++) {
+          var rule = document.createElementNS(ns, "path"), label = document.createElementNS(ns, "text"), x = px(n * step * unit).toFixed(1);
+          rule.setAttribute("class", "axis");
+          rule.setAttribute("d", "M" + x + " " + data.bottom + "v6");
+          label.setAttribute("class", "tick mid");
+          label.setAttribute("x", x);
+          label.setAttribute("y", data.bottom + 19);
+          label.textContent = String(parseFloat((n * step).toPrecision(9)));
+          ticks.append(rule, label);
+        }
+      }
+      function take(low, high) {
+        var width = Math.min(end, Math.max(end / 200, high - low));
+        from = Math.max(0, Math.min(end - width, (low + high - width) / 2));
+        to = from + width;
+        var scale = end / width;
+        traces.setAttribute("transform", "matrix(" + scale + " 0 0 1 " + (l - scale * l - from / width * (r - l)) + " 0)");
+        data.x = whole.map(function (x) {
+          var at = px((x - l) / (r - l) * end);
+          return at < l - 0.5 || at > r + 0.5 ? NaN : at;
+        });
+        own.from = from;
+        own.to = to;
+        hide();
+        marked();
+      }
+      function choose(low, high) {
+        take(low, high);
+        document.dispatchEvent(new CustomEvent("range", { detail: { of: svg, from: from, to: to } }));
+      }
+      function closer(factor) {
+        var middle = at >= 0 ? us(data.x[at]) : (from + to) / 2, half = (to - from) * factor / 2;
+        choose(middle - half, middle + half);
+      }
+      document.addEventListener("range", function (event) {
+        if (event.detail.of !== svg) take(event.detail.from, event.detail.to);
+      });
+      svg.addEventListener("pointerdown", function (event) {
+        if (event.button === 0 && event.pointerType === "mouse") begun = Math.min(r, Math.max(l, under(event)));
+      });
+      svg.addEventListener("pointermove", function (event) {
+        if (begun === null) return;
+        var x = Math.min(r, Math.max(l, under(event)));
+        drawn.setAttribute("x", Math.min(x, begun));
+        drawn.setAttribute("width", Math.abs(x - begun));
+        svg.appendChild(drawn);
+      });
+      window.addEventListener("pointerup", function (event) {
+        if (begun === null) return;
+        var x = Math.min(r, Math.max(l, under(event))), low = Math.min(x, begun), high = Math.max(x, begun);
+        begun = null;
+        drawn.remove();
+        if (high - low > 4) choose(us(low), us(high));
+      });
+      svg.addEventListener("dblclick", function () { choose(0, end); });
+      svg.addEventListener("keydown", function (event) {
+        if (event.key === "+" || event.key === "=") closer(0.5);
+        else if (event.key === "-") closer(2);
+        else if (event.key === "0") choose(0, end);
+      });
+      var own = { from: from, to: to, px: px, us: us };
+      return own;
+    }
   });
 })();

@@ -1,6 +1,6 @@
 //! A plot as a figure of the page, and the read-outs of the page's script beside it.
 
-use super::{Axis, Frame, Plot, px};
+use super::{Axis, Frame, Plot, px, time_unit};
 use std::fmt::Write;
 
 /// Space around the plot: left, right, top, bottom.
@@ -48,9 +48,13 @@ impl Chart {
         (self.hover.at, self.hover.titles) = positions.into_iter().unzip();
     }
 
-    /// Says that x is virtual time from zero to `end_us`, so that a pointer in one such figure shows in all of them.
-    pub fn over_time(&mut self, end_us: f64) {
+    /// Draws shapes whose x is virtual time from zero to `end_us`: a pointer in one such figure shows in all of them, and so does a part of the
+    /// run that a reader takes a closer look at.
+    pub fn over_time(&mut self, end_us: f64, shapes: impl FnOnce(&mut Plot)) {
         self.hover.end_us = Some(end_us);
+        self.plot.canvas.raw("<g class=\"traces\">");
+        shapes(&mut self.plot);
+        self.plot.canvas.raw("</g>");
     }
 
     /// Adds one line of the read-out: for each position, the pixel of its mark and its text.
@@ -102,7 +106,7 @@ impl Hover {
             })
             .collect();
         let time = self.end_us.map_or_else(String::new, |end| {
-            format!("\"time\":[{},{},{end}],", px(frame.left), px(frame.right))
+            format!("\"time\":[{},{},{end},{}],", px(frame.left), px(frame.right), time_unit(end).0)
         });
         format!(
             "{{{time}\"w\":{},\"top\":{},\"bottom\":{},\"x\":[{}],\"t\":[{}],\"s\":[{}]}}",

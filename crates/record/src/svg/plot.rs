@@ -74,12 +74,14 @@ impl Plot {
     pub fn axes(&mut self, x: &[Tick], y: &[Tick], x_title: &str, y_title: &str) {
         self.upright(y, y_title);
         let Frame { left, right, bottom, .. } = self.frame;
+        self.canvas.raw("<g class=\"ticks\">");
         for tick in x {
             let at = self.x.px(tick.value);
             let length = if tick.label.is_some() { 6.0 } else { 3.0 };
             self.canvas.rule((at, bottom), (at, bottom + length), "axis");
             self.below(at, tick.label.as_deref().unwrap_or_default());
         }
+        self.canvas.raw("</g>");
         self.canvas.rule((left, bottom), (right, bottom), "axis");
         self.canvas.text((self.frame.middle(), bottom + 42.0), "title mid", x_title);
     }

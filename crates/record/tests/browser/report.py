@@ -267,6 +267,39 @@ def cursors(browser):
     return problems
 
 
+# Of each figure over time that is to be seen, how much its lines are stretched, and the labels of its axis.
+STRETCHED = """[...document.querySelectorAll('.plot > script')].filter(s => s.parentNode.offsetWidth && JSON.parse(s.textContent).time).map(s => {
+  const svg = s.parentNode.querySelector('svg'), by = (svg.querySelector('.traces').getAttribute('transform') || 'matrix(1 ').slice(7);
+  return [parseFloat(by), [...svg.querySelectorAll('.ticks text')].map(t => t.textContent).join(' ')];
+})"""
+
+
+def parts(browser):
+    """A part of the run that is dragged in one figure over time is shown by all of them, until a double click or 0."""
+    box = browser.value(
+        "(() => { const s = [...document.querySelectorAll('.plot > script')].find(s => s.parentNode.offsetWidth"
+        " && JSON.parse(s.textContent).time).parentNode.querySelector('svg'); s.scrollIntoView({block: 'center'}); s.focus();"
+        "const b = s.getBoundingClientRect(); return [b.x, b.y, b.width, b.height]; })()"
+    )
+    problems = []
+
+    def shows(what, condition):
+        found = browser.value(STRETCHED)
+        if len(found) < 2 or not all(condition(by, labels) for by, labels in found):
+            problems.append(f"after {what}: {found}")
+
+    before = browser.value(STRETCHED)
+    for kind, share in [("mousePressed", 0.3), ("mouseMoved", 0.4), ("mouseReleased", 0.5)]:
+        at = box[0] + box[2] * share
+        browser.call("Input.dispatchMouseEvent", type=kind, x=at, y=box[1] + box[3] / 2, button="left", buttons=1, clickCount=1)
+    shows("a drag", lambda by, labels: 4 < by < 5 and labels != before[0][1] and len(labels.split()) > 2)
+    for key, condition in [("+", lambda by, _: 8 < by < 10), ("0", lambda by, labels: by == 1 and labels == before[0][1])]:
+        for kind in ["keyDown", "keyUp"]:
+            browser.call("Input.dispatchKeyEvent", type=kind, key=key, text=key if kind == "keyDown" else "")
+        shows(key, condition)
+    return problems
+
+
 # Which of the seeds has its figures on the page.
 SEEDS = "document.querySelector('[name=seed]').parentNode"
 PICKED = f"[...{SEEDS}.querySelectorAll('.picked')].map(p => p.offsetHeight > 0)"
@@ -349,6 +382,8 @@ def check(browser, url):
 
     for problem in cursors(browser):
         problems.append(f"one cursor: {problem}")
+    for problem in parts(browser):
+        problems.append(f"a part of the run: {problem}")
     for problem in picks(browser):
         problems.append(f"seeds: {problem}")
     for problem in zooms(browser):

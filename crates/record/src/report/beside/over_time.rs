@@ -233,14 +233,15 @@ impl Traces<'_> {
         let mut chart = Chart::new((width, height), Margins(72.0, 14.0, 30.0, 46.0), x, y);
         let y_ticks = y.ticks(4, |v| self.label(v));
         chart.plot.axes(&x_ticks, &y_ticks, &format!("Virtual time ({unit})"), self.title);
-        for (i, samples) in drawn.iter().enumerate() {
-            let points: Vec<_> = samples.iter().map(|point| Some(*point)).collect();
-            chart.plot.line(&points, &format!("line thin s{i}"));
-        }
+        chart.over_time(end_us, |plot| {
+            for (i, samples) in drawn.iter().enumerate() {
+                let points: Vec<_> = samples.iter().map(|point| Some(*point)).collect();
+                plot.line(&points, &format!("line thin s{i}"));
+            }
+        });
         let grid: Vec<f64> = (0..60).map(|i| (f64::from(i) + 0.5) / 60.0 * end_us).collect();
         let positions: Vec<_> =
             grid.iter().map(|at| (chart.plot.x.px(*at), format!("at {}", micro(*at)))).collect();
-        chart.over_time(end_us);
         chart.hover_at(positions);
         for (i, samples) in drawn.iter().enumerate() {
             let read = |at: &f64| {
