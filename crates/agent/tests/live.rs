@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::os::unix::fs::FileExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
@@ -18,6 +18,31 @@ fn agent(args: &[&str]) -> (i32, String, String) {
         Command::new(env!("CARGO_BIN_EXE_forebay-agent")).args(args).output().expect("it runs");
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (out.status.code().expect("it ends"), text(&out.stdout), text(&out.stderr))
+}
+
+/// An agent that ends with its test, also where the test fails: else it would hold the output open.
+struct Running(Child);
+
+impl Running {
+    fn start(command: &mut Command) -> Self {
+        Self(command.stdout(Stdio::null()).spawn().expect("it runs"))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// What is answered at a unix socket, if somebody serves there.
+fn got(socket: &Path, request: &str) -> Option<String> {
+    let mut stream = UnixStream::connect(socket).ok()?;
+    stream.write_all(request.as_bytes()).ok()?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text).ok()?;
+    Some(text)
 }
 
 /// A folder with a machine of two cgroups, one frozen, and resctrl in steps of 10 %.
@@ -126,19 +151,12 @@ fn watch_serves_every_counter_that_it_shows() {
     fs::create_dir_all(softnet.parent().expect("a folder")).expect("made");
     fs::write(&softnet, "0000000a 00000001 00000002 00000000\n").expect("written");
     let socket = machine.join("counters");
-    let mut agent = Command::new(env!("CARGO_BIN_EXE_forebay-agent"))
-        .args(["watch", "--every", "20s", "--lines", "1", "--root"])
-        .args([&machine, Path::new("--serve"), &socket])
-        .stdout(Stdio::null())
-        .spawn()
-        .expect("it runs");
-    let get = || {
-        let mut stream = UnixStream::connect(&socket).ok()?;
-        stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").ok()?;
-        let mut text = String::new();
-        stream.read_to_string(&mut text).ok()?;
-        Some(text)
-    };
+    let _agent = Running::start(
+        Command::new(env!("CARGO_BIN_EXE_forebay-agent"))
+            .args(["watch", "--every", "20s", "--lines", "1", "--root"])
+            .args([&machine, Path::new("--serve"), &socket]),
+    );
+    let get = || got(&socket, "GET /metrics HTTP/1.1\r\n\r\n");
     let served = (0..2000).find_map(|_| {
         std::thread::sleep(Duration::from_millis(5));
         get()
@@ -155,8 +173,6 @@ fn watch_serves_every_counter_that_it_shows() {
         served.contains("\nforebay_counter_total{counter=\"softnet.dropped\"} 7\n"),
         "{served}"
     );
-    agent.kill().expect("killed");
-    agent.wait().expect("it has ended");
 }
 
 #[test]
@@ -170,20 +186,13 @@ fn the_status_is_served_while_it_runs() {
         "mode = \"dry-run\"\n[[victim]]\ncgroup = \"/batch\"\nladder = [\"freeze\"]",
     )
     .expect("written");
-    let mut agent = Command::new(env!("CARGO_BIN_EXE_forebay-agent"))
-        .arg("run")
-        .args([&*config.to_string_lossy(), "--root", &machine.to_string_lossy()])
-        .args(["--signals", &signals, "--serve", &at, "--for", "20s"])
-        .stdout(std::process::Stdio::null())
-        .spawn()
-        .expect("it runs");
-    let get = |request: &str| {
-        let mut stream = UnixStream::connect(&socket).ok()?;
-        stream.write_all(request.as_bytes()).ok()?;
-        let mut text = String::new();
-        stream.read_to_string(&mut text).ok()?;
-        Some(text)
-    };
+    let agent = Running::start(
+        Command::new(env!("CARGO_BIN_EXE_forebay-agent"))
+            .arg("run")
+            .args([&*config.to_string_lossy(), "--root", &machine.to_string_lossy()])
+            .args(["--signals", &signals, "--serve", &at, "--for", "20s"]),
+    );
+    let get = |request: &str| got(&socket, request);
     let served = (0..2000).find_map(|_| {
         std::thread::sleep(std::time::Duration::from_millis(5));
         get("GET /metrics HTTP/1.1\r\n\r\n").filter(|text| text.contains("\nforebay_level 1\n"))
@@ -192,8 +201,7 @@ fn the_status_is_served_while_it_runs() {
     assert!(served.starts_with("HTTP/1.1 200 OK\r\n"), "{served}");
     assert!(served.contains("forebay_mode{mode=\"dry-run\"} 1\n"), "{served}");
     assert!(get("GET / HTTP/1.0\r\n\r\n").is_some_and(|text| text.starts_with("HTTP/1.1 404")));
-    agent.kill().expect("killed");
-    agent.wait().expect("it has ended");
+    drop(agent);
     // A socket that nobody serves any more makes place, whatever else is there does not.
     let (code, _, said) = run(&machine, "", &["--serve", &at]);
     assert_eq!(code, 0, "{said}");
@@ -239,25 +247,18 @@ fn what_had_gone_is_opened_anew_when_it_is_back() {
     let file = machine.join("agent.toml");
     let config = "mode = \"dry-run\"\n[[nic]]\nname = \"eth0\"\n[[victim]]\ncgroup = \"/batch\"\nladder = [\"freeze\"]";
     fs::write(&file, config).expect("written");
-    let agent = Command::new(env!("CARGO_BIN_EXE_forebay-agent"))
-        .arg("run")
-        .args([&file, Path::new("--root"), &machine, Path::new("--signals"), &signals])
-        .args([Path::new("--serve"), &socket])
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it runs");
+    let mut agent = Running::start(
+        Command::new(env!("CARGO_BIN_EXE_forebay-agent"))
+            .arg("run")
+            .args([&file, Path::new("--root"), &machine, Path::new("--signals"), &signals])
+            .args([Path::new("--serve"), &socket])
+            .stderr(Stdio::piped()),
+    );
     let shows = |wanted: &[&str]| {
         let served = (0..2000).any(|_| {
             std::thread::sleep(Duration::from_millis(5));
-            let get = || {
-                let mut stream = UnixStream::connect(&socket).ok()?;
-                stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").ok()?;
-                let mut text = String::new();
-                stream.read_to_string(&mut text).ok()?;
-                Some(text)
-            };
-            get().is_some_and(|text| wanted.iter().all(|of| text.contains(&format!("\n{of}\n"))))
+            got(&socket, "GET /metrics HTTP/1.1\r\n\r\n")
+                .is_some_and(|text| wanted.iter().all(|of| text.contains(&format!("\n{of}\n"))))
         });
         assert!(served, "{wanted:?}");
     };
@@ -271,11 +272,11 @@ fn what_had_gone_is_opened_anew_when_it_is_back() {
     shows(&["forebay_gone 1"]);
     fs::rename(&away, &batch).expect("back");
     shows(&["forebay_level 1", "forebay_gone 0"]);
-    kill_process(Pid::from_raw(agent.id() as i32).expect("a process"), Signal::TERM)
+    kill_process(Pid::from_raw(agent.0.id() as i32).expect("a process"), Signal::TERM)
         .expect("it is ours");
-    let out = agent.wait_with_output().expect("it ends");
-    let said = String::from_utf8_lossy(&out.stderr);
-    assert!(out.status.success(), "{said}");
+    let (ended, mut said) = (agent.0.wait().expect("it ends"), String::new());
+    agent.0.stderr.take().expect("it is ours").read_to_string(&mut said).expect("its lines");
+    assert!(ended.success(), "{said}");
     let lines: Vec<_> = said.lines().map(|line| line.trim_start_matches("note: ")).collect();
     let gone = "gone; nothing is done to it until it is back";
     let back = "back; all is opened anew";
@@ -323,13 +324,18 @@ impl Moving {
             let (begun, mut squeezes) = (Clock::start(), 0);
             while !stopped.load(Relaxed) {
                 let us = begun.now().as_micros() as u64;
-                squeezes += u64::from(slow.load(Relaxed));
                 let put = |file: &fs::File, text: String| {
                     file.write_all_at(text.as_bytes(), 0).expect("written");
                 };
+                // Before the drops and after them: whoever reads in between sees drops with their cause.
+                let mut squeeze = || {
+                    squeezes += u64::from(slow.load(Relaxed));
+                    put(&softnet, format!("00000000 00000000 {squeezes:08x}\n"));
+                };
+                squeeze();
                 put(&drops, format!("{:020}\n", us / 200));
-                put(&softnet, format!("00000000 00000000 {squeezes:08x}\n"));
                 put(&memory, format!("{:020}\n", us * 25_000));
+                squeeze();
                 std::thread::sleep(Duration::from_millis(1));
             }
         });
@@ -372,15 +378,14 @@ fn nicdrop_throttles_while_the_nic_drops_and_never_for_slow_cores() {
 
     let file = machine.join("agent.toml");
     fs::write(&file, config("enforce", set)).expect("written");
-    let mut agent = Command::new(env!("CARGO_BIN_EXE_forebay-agent"))
-        .arg("run")
-        .arg(&file)
-        .arg("--root")
-        .arg(&machine)
-        .args(["--state", &state])
-        .stdout(Stdio::null())
-        .spawn()
-        .expect("it runs");
+    let mut agent = Running::start(
+        Command::new(env!("CARGO_BIN_EXE_forebay-agent"))
+            .arg("run")
+            .arg(&file)
+            .arg("--root")
+            .arg(&machine)
+            .args(["--state", &state]),
+    );
     let until = |wanted: bool, why: &str| {
         let begun = Clock::start();
         while frozen() != wanted {
@@ -395,9 +400,9 @@ fn nicdrop_throttles_while_the_nic_drops_and_never_for_slow_cores() {
     assert!(!frozen(), "nor do they freeze it again");
     moving.squeezed.store(false, Relaxed);
     until(true, "as before");
-    let pid = Pid::from_raw(agent.id() as i32).expect("a process");
+    let pid = Pid::from_raw(agent.0.id() as i32).expect("a process");
     kill_process(pid, Signal::TERM).expect("it is ours");
-    assert!(agent.wait().expect("it ends").success() && !frozen());
+    assert!(agent.0.wait().expect("it ends").success() && !frozen());
     let undone = fs::read_to_string(machine.join("state/undone")).expect("it is counted");
     assert!(undone.starts_with("asked 1\n"), "{undone}");
 }
