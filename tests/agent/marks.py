@@ -9,6 +9,7 @@ For other kernels (kernels.py): FOREBAY_WAYS=clsact,cgroup takes these ways to m
 FOREBAY_MARK_FAULTS=0 the faults, and FOREBAY_DEADLINE=1s
 is for machines so slow that a loop misses 50 ms.
 """
+import atexit
 import ctypes
 import os
 import re
@@ -184,6 +185,7 @@ class Agent:
         words = [AGENT, "run", config, "--signals", self.signals, "--state", folder / "state", "--serve", self.metrics]
         with wire.near:
             self.process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        atexit.register(self.process.kill)  # also where a check fails
         self.guard = self.process.pid
         for _ in range(5000):
             try:
