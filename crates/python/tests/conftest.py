@@ -1,5 +1,6 @@
 """Scenarios that take a tenth of a second."""
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,9 @@ import pytest
 import forebay as fb
 
 ROOT = Path(__file__).resolve().parents[3]
+
+# Tests press Ctrl-C, which what is started in the background of a script is told to ignore.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SMALL = """
 version = 1
