@@ -4,7 +4,7 @@ use forebay_chaos::check::{Found, check};
 use forebay_chaos::wide::draw;
 
 /// Seeds of the sample.
-const SAMPLE: std::ops::Range<u64> = 1..61;
+const SAMPLE: std::ops::Range<u64> = 1..41;
 
 #[test]
 fn a_sample_of_all_features_holds() {
@@ -21,7 +21,7 @@ fn a_sample_of_all_features_holds() {
             }
         }
     }
-    assert!(right >= 35 && hops > 30_000, "{right} scenarios, {hops} packet-hops");
+    assert!(right >= 24 && hops > 20_000, "{right} scenarios, {hops} packet-hops");
 }
 
 /// Every law, both transports, several side by side, weights, machines and captures are among accepted scenarios.
