@@ -101,10 +101,10 @@
     svg.addEventListener("keydown", function (event) {
       var step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
       if (event.key === "Escape") leave();
-      var next = at < 0 ? data.x.findIndex(function (x) { return x === x; }) : Math.min(data.x.length - 1, Math.max(0, at + step));
+      var next = at < 0 ? data.x.findIndex(function (x) { return isFinite(x); }) : Math.min(data.x.length - 1, Math.max(0, at + step));
       if (!step) return;
       event.preventDefault();
-      if (data.x[next] === data.x[next]) show(next); // NaN: not in the part that is shown
+      if (isFinite(data.x[next])) show(next); // else not in the part that is shown
     });
     var range = data.time && partial();
 
@@ -150,7 +150,7 @@
         traces.setAttribute("transform", "matrix(" + scale + " 0 0 1 " + (l - scale * l - from / width * (r - l)) + " 0)");
         data.x = whole.map(function (x) {
           var at = px((x - l) / (r - l) * end);
-          return at < l - 0.5 || at > r + 0.5 ? NaN : at;
+          return at < l - 0.5 || at > r + 0.5 ? Infinity : at;
         });
         own.from = from;
         own.to = to;
