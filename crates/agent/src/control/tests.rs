@@ -314,7 +314,15 @@ fn rounds_of_six_signals() {
     };
     let asked = std::env::var("FOREBAY_ROUNDS").ok().and_then(|text| text.parse().ok());
     let (count, batch) = (asked.unwrap_or(20_000u64), 1000);
-    let (mut now, mut best, mut empty, mut first) = (MS, Duration::MAX, Duration::MAX, 0);
+    let (mut best, mut empty, mut first) = (Duration::MAX, Duration::MAX, 0);
+    let mut now = MS;
+    let mut round = || {
+        now += MS;
+        controller.round(now);
+        controller.status().publish(&board);
+        board.beat();
+        controller.count(clock.now(), false);
+    };
     for nth in 0..count / batch {
         let begun = clock.now();
         for _ in 0..batch {
@@ -322,11 +330,7 @@ fn rounds_of_six_signals() {
         }
         let between = clock.now();
         for _ in 0..batch {
-            now += MS;
-            controller.round(now);
-            controller.status().publish(&board);
-            board.beat();
-            controller.count(clock.now(), false);
+            round();
         }
         empty = empty.min(between - begun);
         best = best.min(clock.now() - between);
@@ -348,11 +352,7 @@ fn rounds_of_six_signals() {
                 for _ in 0..50 {
                     std::thread::sleep(MS);
                     if rounds {
-                        now += MS;
-                        controller.round(now);
-                        controller.status().publish(&board);
-                        board.beat();
-                        controller.count(clock.now(), false);
+                        round();
                     }
                 }
                 times.push((cpu() - begun) / 50);

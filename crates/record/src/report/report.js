@@ -1,4 +1,3 @@
-"use strict";
 // Read-outs under the pointer (or the arrow keys). The page is complete without them.
 // Figures over time share one cursor: an event "cursor" of the document says where it is, in us, or null. They also share the part of the run
 // that they show: an event "range" says from where to where, in us.
@@ -128,19 +127,7 @@
       function us(x) { return from + (x - l) / (r - l) * (to - from); }
       function marked() {
         if (from === 0 && to === end) return ticks.replaceChildren.apply(ticks, first);
-        var low = from / unit, high = to / unit, step = Math.pow(10, Math.floor(Math.log10((high - low) / 6)));
-        [1, 2, 5, 10].some(function (m) { if ((high - low) / (step * m) <= 7) { step *= m; return true; } return false; });
-        ticks.replaceChildren();
-        for (var n = Math.ceil(low / step - 1e-9); n * step <= high * (1 + 1e-12); n++) {
-          var rule = document.createElementNS(ns, "path"), label = document.createElementNS(ns, "text"), x = px(n * step * unit).toFixed(1);
-          rule.setAttribute("class", "axis");
-          rule.setAttribute("d", "M" + x + " " + data.bottom + "v6");
-          label.setAttribute("class", "tick mid");
-          label.setAttribute("x", x);
-          label.setAttribute("y", data.bottom + 19);
-          label.textContent = String(parseFloat((n * step).toPrecision(9)));
-          ticks.append(rule, label);
-        }
+        drawTicks(ticks, from / unit, to / unit, 7, data.bottom, function (value) { return px(value * unit).toFixed(1); });
       }
       function take(low, high) {
         var width = Math.min(end, Math.max(end / 200, high - low));

@@ -102,19 +102,8 @@
       return trim((us / u[0]).toFixed(us / u[0] >= 100 ? 2 : 4)) + " " + u[1];
     }
     function ticks() {
-      var u = unit(b * d.dt), low = a * d.dt / u[0], high = b * d.dt / u[0], step = Math.pow(10, Math.floor(Math.log10((high - low) / 8)));
-      [1, 2, 5, 10].some(function (m) { if ((high - low) / (step * m) <= 9) { step *= m; return true; } return false; });
-      axis.replaceChildren();
-      for (var n = Math.ceil(low / step - 1e-9); n * step <= high * (1 + 1e-12); n++) {
-        var x = px(n * step * u[0] / d.dt), line = document.createElementNS(NS, "path"), label = document.createElementNS(NS, "text");
-        line.setAttribute("class", "axis");
-        line.setAttribute("d", "M" + x + " " + d.bottom + "v6");
-        label.setAttribute("class", "tick mid");
-        label.setAttribute("x", x);
-        label.setAttribute("y", d.bottom + 19);
-        label.textContent = trim((n * step).toFixed(6));
-        axis.append(line, label);
-      }
+      var u = unit(b * d.dt), per = u[0] / d.dt;
+      drawTicks(axis, a / per, b / per, 9, d.bottom, function (value) { return px(value * per); });
       svg.querySelector(".time-title").textContent = "Virtual time (" + u[1] + ")";
     }
     function view(low, high) {
