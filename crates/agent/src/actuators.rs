@@ -141,6 +141,11 @@ impl Files {
 }
 
 impl Held {
+    /// Whether it is a file of a group that the agent has made, and nobody else has a reason to remove.
+    fn is_of_a_group(&self) -> bool {
+        self.of.kind == Kind::Memory
+    }
+
     /// Writes the value of a level, unless it stands already.
     fn set(&mut self, level: usize) -> io::Result<()> {
         let values = &self.of.values;
@@ -174,7 +179,8 @@ impl Throttle for Files {
         let mut done = true;
         let mut each = |held: &mut Held| match held.set(level(held)) {
             Ok(()) => {}
-            Err(error) if error.raw_os_error() == Some(19) => held.left = true, // ENODEV
+            // ENODEV: a victim has gone, or somebody has removed its group, which the next look tells of.
+            Err(error) if error.raw_os_error() == Some(19) => held.left = !held.is_of_a_group(),
             Err(_) => done = false,
         };
         if down {
@@ -191,7 +197,10 @@ impl Throttle for Files {
             match held.stands() {
                 Ok(true) => {}
                 Ok(false) => (held.left, stand) = (true, false),
-                Err(_) => held.left = true,
+                Err(_) => {
+                    held.left = true;
+                    stand &= !held.is_of_a_group();
+                }
             }
         }
         stand

@@ -10,6 +10,7 @@ use crate::args;
 use crate::config::Mode;
 use crate::control::Status;
 use crate::failure::{self, Failure};
+use crate::grace::GracePeriod;
 use crate::journal::{self, Change, Journal};
 use crate::manager::Manager;
 use crate::marks::{self, Counters, Echoes};
@@ -152,8 +153,8 @@ enum End {
     Gone,
     /// No sign of life within the deadline.
     Silent,
-    /// What had gone is back.
-    Back(Vec<String>),
+    /// What had gone is back, or has to be closed to be back one day.
+    Anew(Vec<String>),
 }
 
 impl End {
@@ -162,7 +163,7 @@ impl End {
             Self::Asked => Cause::Asked,
             Self::Gone => Cause::LoopGone,
             Self::Silent => Cause::LoopSilent,
-            Self::Back(_) => Cause::Back,
+            Self::Anew(_) => Cause::Back,
         }
     }
 }
@@ -181,14 +182,15 @@ pub fn enforce(
             job.law.name()
         )));
     }
-    let clock = Clock::start();
+    let (clock, manager) = (Clock::start(), Manager::of_environment());
     let (mut plan, mut stacks, mut serving, mut anew) = (job.plan.clone(), stacks, None, false);
     loop {
         let until = job.until.saturating_sub(clock.now());
         let of = Job { plan: &plan, until, ..*job };
         let (shown, end) = once(&of, &mut state, (stacks, anew), &mut serving)?;
         let said = match end {
-            End::Back(names) => {
+            End::Anew(_) if !run::wait(job, &clock, || manager.tell("WATCHDOG=1")) => None,
+            End::Anew(names) => {
                 let names = names.join(", ");
                 failure::note(&format!("{names}: back; everything was undone and begins anew"));
                 plan = plan::plan(job.root, job.config)?;
@@ -385,7 +387,7 @@ fn watch(
         mut shown,
     } = of;
     let (clock, deadline) = (Clock::start(), duration(job.config.deadline).as_nanos() as u64);
-    let (begun, mut last, mut excused) = (boot_ns(), 0, (0, 0));
+    let (begun, mut last, mut grace) = (boot_ns(), 0, GracePeriod::default());
     let (manager, mut told) = (Manager::of_environment(), Duration::ZERO);
     manager.tell("READY=1");
     let end = loop {
@@ -395,18 +397,16 @@ fn watch(
         last = last.max(beat.min(boot_ns()));
         let until =
             if beat == 0 { begun + GRACE.as_nanos() as u64 } else { last.saturating_add(deadline) };
-        let left = Duration::from_nanos(until.max(excused.1).saturating_sub(boot_ns())).min(LOOK);
+        let left = Duration::from_nanos(grace.extend(until).saturating_sub(boot_ns())).min(LOOK);
         let asleep = boot_ns();
         if process::ended(&watched, left) {
             break End::Gone;
         }
         let awake = boot_ns();
-        // Where the whole machine stood still, the loop did as well: once for each sign of life, who wakes late waits for another look.
-        let late = Duration::from_nanos(awake.saturating_sub(asleep)) > left + LOOK;
-        if late && excused.0 != last {
-            excused = (last, awake + LOOK.as_nanos() as u64);
+        if Duration::from_nanos(awake.saturating_sub(asleep)) > left + LOOK {
+            grace.grant(last, awake + LOOK.as_nanos() as u64);
         }
-        if awake > until.max(excused.1) && board.last_beat() == beat {
+        if awake > grace.extend(until) && board.last_beat() == beat {
             break End::Silent;
         }
         let now = clock.now();
@@ -415,13 +415,14 @@ fn watch(
             manager.tell("WATCHDOG=1");
             // Where somebody else has taken over, nothing begins anew.
             let ready = || !Status::of(&board.read()).foreign && run::ready(job);
-            if let Some(names) = presence.attend(ready) {
-                break End::Back(names);
-            }
-            watch.publish([presence.absent(&behind)]);
+            let anew = presence.attend(ready);
             if let Some(serving) = serving {
                 serving.lock().unwrap_or_else(PoisonError::into_inner).gone = presence.gone();
             }
+            if let Some(names) = anew {
+                break End::Anew(names);
+            }
+            watch.publish([presence.absent(&behind)]);
         }
         if job.stop.load(Ordering::Relaxed) || now >= job.until {
             break End::Asked;
@@ -429,7 +430,7 @@ fn watch(
     };
     drop((echoes, nv)); // marks end, and no more sockets choose TCP-NV
     drop(link); // the loop lifts everything and ends
-    let asked = matches!(end, End::Asked | End::Back(_)) && process::ended(&watched, GRACE);
+    let asked = matches!(end, End::Asked | End::Anew(_)) && process::ended(&watched, GRACE);
     if !asked {
         let _ = child.kill();
     }

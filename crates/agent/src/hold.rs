@@ -7,6 +7,7 @@ use crate::actuators::{Acting, Files};
 use crate::config;
 use crate::control::{Controller, Levels, Terms, Throttle};
 use crate::failure::Failure;
+use crate::grace::GracePeriod;
 use crate::marks::Leases;
 use crate::orders::Orders;
 use crate::run::{self, Pace, rounds};
@@ -49,41 +50,130 @@ pub fn hold() -> Result<(), Failure> {
         .map_err(|error| Failure::io("map the leases of marks", &error))?;
     let _pinned = orders.core.map(run::pinned).transpose()?;
     let (pace, mut guarded) = (Pace::new(every), true);
-    let (mut before, mut excused) = (boot_ns(), (0, 0));
-    let ended = catch_unwind(AssertUnwindSafe(|| {
-        let acting = Acting { files: &mut files, leases: &leases };
+    let (mut before, mut grace) = (boot_ns(), GracePeriod::default());
+    let end = to_the_end(&mut files, &leases, |acting| {
         let parts = (Stacks::new(clock, with.inputs), acting);
         let terms = Terms::live(&law, orders.max_level, every);
         let laws = (vec![law; stacks], logs);
         let mut controller = Controller::new(clock.now(), stacks, laws, terms, parts);
         controller.on_sockets(&orders.sockets);
         rounds(&mut controller, &clock, (&with.board, &with.watch), &pace, |rest| {
-            // Where the whole machine stood still, the guard did as well: once for each sign of life, a loop that wakes late gives it a
-            // little more time.
             let (now, beat) = (boot_ns(), with.watch.last_beat());
-            if now.saturating_sub(before) > orders.every_ns + SPARE_NS && excused.0 != beat {
-                excused = (beat, now + SPARE_NS);
+            if now.saturating_sub(before) > orders.every_ns + SPARE_NS {
+                grace.grant(beat, now + SPARE_NS);
             }
             before = now;
-            guarded = now <= beat.saturating_add(orders.deadline_ns).max(excused.1);
+            guarded = now <= grace.extend(beat.saturating_add(orders.deadline_ns));
             guarded && !pace.rest(&clock, rest, |rest| process::ended(&link, rest))
         });
         controller.end();
         controller.status().publish(&with.board);
-    }));
-    leases.end();
-    let lifted = files.set(Levels::default());
+    });
     if let Some(writer) = writer {
         writer.end()?;
     }
-    match (ended, lifted) {
-        (Ok(()), true) if guarded => Ok(()),
-        (Ok(()), true) => Err(Failure::Run(
+    match end {
+        End { whole: true, lifted: true } if guarded => Ok(()),
+        End { whole: true, lifted: true } => Err(Failure::Run(
             "the guard gave no sign of life within the deadline; everything was lifted".into(),
         )),
-        (Err(_), _) => Err(Failure::Run("the law failed; everything was lifted".into())),
-        (_, false) => {
+        End { lifted: true, .. } => {
+            Err(Failure::Run("the law failed; everything was lifted".into()))
+        }
+        End { .. } => {
             Err(Failure::Run("something could not be lifted; the guard tries again".into()))
         }
+    }
+}
+
+/// How the rounds ended.
+#[derive(Debug, PartialEq, Eq)]
+struct End {
+    /// Not by a panic.
+    whole: bool,
+    /// All that was throttled is as it was before.
+    lifted: bool,
+}
+
+/// Acts until `rounds` are over or panic. No mark is made and nothing throttled any more when this comes back.
+fn to_the_end(files: &mut Files, leases: &Leases, rounds: impl FnOnce(Acting<'_>)) -> End {
+    let acting = Acting { files: &mut *files, leases };
+    let whole = catch_unwind(AssertUnwindSafe(|| rounds(acting))).is_ok();
+    leases.end();
+    End { whole, lifted: files.set(Levels::default()) }
+}
+
+// A panic that ended the process at once would leave what is throttled to the guard.
+const _: () = assert!(cfg!(panic = "unwind"));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::actuators::Described;
+    use crate::live;
+    use crate::plan::{Actuator, Kind};
+    use crate::senses::Input;
+    use forebay_abi::lease;
+    use forebay_laws::log::{Sink, Tap};
+    use forebay_linux::board::Board;
+    use std::fs::{self, File};
+    use std::os::fd::AsFd;
+    use std::path::Path;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
+
+    /// A law log that panics, in the midst of the law's step, once it is told to.
+    #[derive(Debug, Default)]
+    struct Fails(AtomicBool);
+
+    impl Sink for Fails {
+        fn write(&self, _: &[u8]) {
+            assert!(!self.0.load(Ordering::Relaxed), "a panic that a test wants");
+        }
+    }
+
+    /// The guard has nothing to do with it: a law that panics while its victim is frozen and packets are marked.
+    #[test]
+    fn a_law_that_panics_throttles_and_marks_nothing_any_more() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/hold-test");
+        fs::create_dir_all(&folder).expect("a folder");
+        let (signals, freeze) = (folder.join("signals"), folder.join("cgroup.freeze"));
+        fs::write(&signals, "93 43Gbps\n").expect("written");
+        fs::write(&freeze, "0\n").expect("written");
+        let described = Described::of(&Actuator {
+            kind: Kind::Freeze,
+            cgroup: String::new(),
+            path: String::new(),
+            socket: None,
+            values: ["0", "1"].map(String::from).into(),
+        });
+        let file = File::options().read(true).write(true).open(&freeze).expect("open");
+        let mut files = Files::new([(described, file)]);
+        let words = Board::new().expect("memory"); // in place of the kernel's map
+        let of = vec![words.as_fd().try_clone_to_owned().expect("a descriptor")];
+        let leases = Leases::new(&[(0, 1 << 16)], of, 1_000_000_000).expect("mapped");
+        let (every, clock, log) = (Span::from_ms(1), Clock::start(), Arc::new(Fails::default()));
+        let law = live::params("hostcc", [], every).expect("hostcc");
+        let acts = || {
+            let frozen = fs::read_to_string(&freeze).expect("it is there") == "1\n";
+            (frozen, words.number(lease::DEADLINE) > 0)
+        };
+        let end = to_the_end(&mut files, &leases, |acting| {
+            let input = Input::File(File::open(&signals).expect("open"));
+            let parts = (Stacks::new(clock, vec![input]), acting);
+            let laws = (vec![law.clone()], vec![Tap::new(log.clone())]);
+            let mut controller =
+                Controller::new(clock.now(), 1, laws, Terms::live(&law, 1, every), parts);
+            for nth in 0..10_000 {
+                std::thread::sleep(Duration::from_millis(1));
+                log.0.store(acts() == (true, true), Ordering::Relaxed);
+                assert!(nth < 9_999, "the law acts");
+                controller.round(clock.now());
+            }
+        });
+        assert!(log.0.load(Ordering::Relaxed), "it had acted when it failed");
+        assert_eq!((end, acts()), (End { whole: false, lifted: true }, (false, false)));
+        fs::remove_dir_all(folder).expect("removed");
     }
 }

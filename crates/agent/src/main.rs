@@ -10,6 +10,7 @@ mod config;
 mod control;
 mod drops;
 mod failure;
+mod grace;
 mod guard;
 mod hold;
 mod journal;

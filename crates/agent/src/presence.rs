@@ -2,6 +2,9 @@
 //!
 //! What comes back under its name is another cgroup or interface to the kernel, to which nothing of the agent's is attached, and whose
 //! counters are not those that are open. An interface without a cable counts as gone.
+//!
+//! resctrl cannot go and come back between two looks: while files of it are open here, the kernel refuses to unmount it, and after a lazy unmount (`umount -l`)
+//! to mount another one (`rdt_get_tree`). So whoever finds that it has gone has to close everything before it can be back.
 
 use crate::config::Config;
 use crate::failure;
@@ -106,12 +109,16 @@ impl Presence {
         Self { root: root.clone(), of, back: Vec::new() }
     }
 
-    /// Looks again, and tells of what has gone. What is back once all of it is, and a start would find it `ready`.
+    /// Looks again, and tells of what has gone. What everything has to be opened anew for: all that is back once the rest is as well, and a start would
+    /// find it `ready`; or resctrl, which has gone and is back only when it has been closed.
     pub fn attend(&mut self, ready: impl FnOnce() -> bool) -> Option<Vec<String>> {
         match self.look() {
             Seen::Gone(names) => {
-                let names = names.join(", ");
-                failure::note(&format!("{names}: gone; nothing is done to it until it is back"));
+                let all = names.join(", ");
+                failure::note(&format!("{all}: gone; nothing is done to it until it is back"));
+                if names.iter().any(|name| name == MOUNT) {
+                    return Some(names);
+                }
             }
             Seen::Back(names) => self.back = names,
             Seen::Same => {}
@@ -199,7 +206,8 @@ mod tests {
         assert_eq!((of.look(), of.gone(), of.absent(&stacks)), (Seen::Same, 0, 0));
         write("sys/class/net/eth0/carrier", "0\n");
         fs::remove_file(tree.join("sys/fs/resctrl/schemata")).expect("unmounted");
-        assert_eq!(of.look(), Seen::Gone(names(&["eth0", MOUNT])));
+        let both = names(&["eth0", MOUNT]);
+        assert_eq!(of.attend(|| false), Some(both), "resctrl has to be closed");
         assert_eq!((of.look(), of.gone(), of.absent(&stacks)), (Seen::Same, 2, 1));
         write("sys/fs/resctrl/schemata", "MB:0=100\n");
         assert_eq!(of.attend(|| true), None, "the cable is still out");

@@ -134,6 +134,20 @@ pub fn ready(job: &Job<'_>) -> bool {
     })
 }
 
+/// Waits until a start would find all that the configuration names. Whether it does, before an interrupt or the time's end; `alive` is called at each look.
+pub fn wait(job: &Job<'_>, clock: &Clock, alive: impl Fn()) -> bool {
+    loop {
+        if job.stop.load(Ordering::Relaxed) || clock.now() >= job.until {
+            return false;
+        }
+        if ready(job) {
+            return true;
+        }
+        alive();
+        std::thread::sleep(LOOK);
+    }
+}
+
 /// What is to be done, as `run` found it out.
 #[derive(Clone, Copy)]
 pub struct Job<'a> {
@@ -207,6 +221,9 @@ fn alone(job: &Job<'_>, stacks: Vec<(String, Input)>) -> Result<(), Failure> {
         if back.is_empty() {
             return failure::data(&summary(job.mode, &status, lost));
         }
+        if !wait(job, &clock, || ()) {
+            return failure::data(&summary(job.mode, &status, lost));
+        }
         failure::note(&format!("{}: back; all is opened anew", back.join(", ")));
         (plan, stacks) = opened(job)?;
         anew = true;
@@ -251,12 +268,13 @@ fn attended(
         let shower = scope.spawn(|| show(&board, &names, mode, &ended));
         let looker = scope.spawn(|| {
             while !ended.load(Ordering::Relaxed) {
-                if let Some(names) = presence.attend(|| ready(job)) {
+                let anew = presence.attend(|| ready(job));
+                serving.lock().unwrap_or_else(PoisonError::into_inner).gone = presence.gone();
+                if let Some(names) = anew {
                     let _ = back.set(names);
                     return;
                 }
                 watch.publish([presence.absent(&behind)]);
-                serving.lock().unwrap_or_else(PoisonError::into_inner).gone = presence.gone();
                 std::thread::park_timeout(LOOK);
             }
         });
@@ -459,6 +477,9 @@ pub fn summary(mode: Mode, of: &Status, lost: u64) -> String {
                 of.strongest, of.writes, of.failed
             );
         }
+    }
+    if of.foreign {
+        text += "the law ended early: somebody else changed what was throttled\n";
     }
     if lost > 0 {
         text += &format!("law log: the disk was too slow; {lost} events are missing at its end\n");

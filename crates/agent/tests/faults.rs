@@ -1,13 +1,22 @@
 //! What lifts everything when guard, loop or signals fail, and in which time.
 //!
-//! On a machine where root may make cgroups, a process is frozen for real; elsewhere the files are plain ones in a folder. Each fault
+//! On a machine where root may make cgroups, a process is frozen for real; elsewhere the files are plain ones in a folder. Memory bandwidth is that of a
+//! resctrl made up ([`fake_resctrl`]), where root may mount one. Each fault
 //! is tried twice; `FOREBAY_FAULTS=20 cargo test -p forebay-agent --test faults -- --nocapture` tries each 20 times, prints the times and
-//! takes none above 100 ms. `FOREBAY_DEADLINE=1s` has another deadline than 50 ms, and promises as much more.
+//! takes none above 100 ms. `FOREBAY_DEADLINE=1s` has another deadline than 50 ms, and promises as much more. A second is also the deadline where
+//! neither guard nor loop may be real-time: there a busy machine keeps one of them waiting for longer than 50 ms, and then the other one rightly lifts
+//! everything, before any fault.
 
+mod fake_resctrl;
+
+use fake_resctrl::Fake;
+use forebay_linux::capabilities::{Capabilities, Capability};
 use forebay_linux::cgroup::Cgroups;
 use forebay_linux::{Clock, Root};
 use rustix::process::{Pid, Signal, kill_process};
+use std::cell::Cell;
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -17,32 +26,28 @@ const MS: Duration = Duration::from_millis(1);
 
 /// The heartbeat's deadline; another one for machines so slow that a loop misses this.
 fn deadline() -> Duration {
+    let realtime = Capabilities::read(&Root::machine()).has(Capability::SysNice);
     let asked = std::env::var("FOREBAY_DEADLINE").ok();
-    asked.map_or(MS * 50, |text| {
+    asked.map_or(if realtime { MS * 50 } else { MS * 1000 }, |text| {
         let span: forebay_units::Span = text.parse().expect("a time, such as 1s");
         Duration::from_micros(span.as_us())
     })
 }
 
-/// The time that is promised for one fault.
-fn promise() -> Duration {
-    deadline() + MS * 50
-}
-
-/// A victim to be frozen, and where the agent keeps its state.
+/// A victim to be frozen, or to have less memory bandwidth, and where the agent keeps its state.
 struct Place {
     folder: PathBuf,
     root: PathBuf,
     cgroup: String,
     victim: Option<Child>,
     folder_of_cgroup: PathBuf,
+    memory: Option<Fake>,
+    running: Cell<Option<[i32; 2]>>, // guard and loop that were started last
 }
 
 impl Place {
     fn new(name: &str) -> Self {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("faults-{name}"));
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder).expect("a folder");
+        let folder = Self::empty(name);
         let cgroup = format!("/forebay-{name}-{}", std::process::id());
         let mount = Cgroups::find(&Root::machine()).map(|of| of.mount);
         if let Some(at) = mount.map(|mount| PathBuf::from(mount + &cgroup))
@@ -50,17 +55,60 @@ impl Place {
         {
             let victim = Command::new("sleep").arg("600").spawn().expect("it runs");
             fs::write(at.join("cgroup.procs"), victim.id().to_string()).expect("moved");
-            let victim = Some(victim);
-            return Self { folder, root: "/".into(), cgroup, victim, folder_of_cgroup: at };
+            return Self {
+                folder,
+                root: "/".into(),
+                cgroup,
+                victim: Some(victim),
+                folder_of_cgroup: at,
+                memory: None,
+                running: Cell::default(),
+            };
         }
-        let root = folder.join("root");
-        let at = root.join("sys/fs/cgroup").join(&cgroup[1..]);
+        Self::of_files(folder)
+    }
+
+    /// Its victim has tasks 11 and 12 of a resctrl made up. `None`: this machine mounts none.
+    fn of_memory(name: &str) -> Option<Self> {
+        // Where a test was killed, its mount is still there.
+        let at = Self::at(name).join("root/sys/fs/resctrl");
+        let _ = Command::new("umount").arg("-l").arg(&at).stderr(Stdio::null()).status();
+        let mut place = Self::of_files(Self::empty(name));
+        fs::create_dir_all(&at).expect("a folder");
+        place.memory = Some(Fake::mount(&at)?);
+        Some(place)
+    }
+
+    fn at(name: &str) -> PathBuf {
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("faults-{name}"))
+    }
+
+    fn empty(name: &str) -> PathBuf {
+        let folder = Self::at(name);
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).expect("a folder");
+        folder
+    }
+
+    /// Its cgroup is plain files.
+    fn of_files(folder: PathBuf) -> Self {
+        let (root, cgroup) = (folder.join("root"), "/victim".to_string());
+        let at = root.join("sys/fs/cgroup/victim");
         fs::create_dir_all(&at).expect("a folder");
         fs::create_dir_all(root.join("proc/self")).expect("a folder");
         fs::write(root.join("proc/mounts"), "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n")
             .expect("written");
         fs::write(at.join("cgroup.freeze"), "0\n").expect("written");
-        Self { folder, root, cgroup, victim: None, folder_of_cgroup: at }
+        fs::write(at.join("cgroup.threads"), "11\n12\n").expect("written");
+        Self {
+            folder,
+            root,
+            cgroup,
+            victim: None,
+            folder_of_cgroup: at,
+            memory: None,
+            running: Cell::default(),
+        }
     }
 
     /// The cgroup goes, and its process.
@@ -89,8 +137,34 @@ impl Place {
         }
     }
 
+    /// The heartbeat's deadline. What is made up waits for a core like any process.
+    fn deadline(&self) -> Duration {
+        if self.memory.is_some() { deadline().max(MS * 1000) } else { deadline() }
+    }
+
+    /// The time that is promised for one fault.
+    fn promise(&self) -> Duration {
+        self.deadline() + MS * 50
+    }
+
     fn file(&self, name: &str) -> PathBuf {
         self.folder.join(name)
+    }
+
+    /// Whether it is as the agent found it.
+    fn is_lifted(&self) -> bool {
+        match &self.memory {
+            Some(fake) => fake.percent(11) == [100; 2],
+            None => !self.frozen(),
+        }
+    }
+
+    /// Whether it is throttled as much as the ladder allows.
+    fn is_throttled(&self) -> bool {
+        match &self.memory {
+            Some(fake) => fake.percent(11) == [10; 2],
+            None => self.frozen(),
+        }
     }
 
     fn frozen(&self) -> bool {
@@ -104,11 +178,11 @@ impl Place {
         }
     }
 
-    /// How long until the victim is frozen, or runs.
-    fn until(&self, frozen: bool) -> Option<Duration> {
+    /// How long until the victim is throttled, or is not any more.
+    fn until(&self, throttled: bool) -> Option<Duration> {
         let clock = Clock::start();
-        while self.frozen() != frozen {
-            if clock.now() > MS * 5000 {
+        while !(if throttled { self.is_throttled() } else { self.is_lifted() }) {
+            if clock.now() > MS * 10_000 {
                 return None;
             }
             std::thread::sleep(MS / 5);
@@ -123,12 +197,14 @@ impl Place {
         command
     }
 
-    /// An agent that enforces, with the victim frozen: itself and the numbers of guard and loop.
+    /// An agent that enforces, with the victim throttled: itself and the numbers of guard and loop.
     fn start(&self) -> (Child, i32, i32) {
+        // A loop that wakes late has no readings meanwhile: the law, too, waits for the deadline, and so lifts nothing before a fault.
+        let us = self.deadline().as_micros();
         let config = format!(
-            "mode = \"enforce\"\ndeadline = \"{}us\"\n[[victim]]\ncgroup = \"{}\"\nladder = [\"freeze\"]\n",
-            deadline().as_micros(),
-            self.cgroup
+            "mode = \"enforce\"\ndeadline = \"{us}us\"\nlaw.params.stale_after = \"{us}us\"\n[[victim]]\ncgroup = \"{}\"\nladder = {}\n",
+            self.cgroup,
+            if self.memory.is_some() { r#"["mb:70%", "mb:10%"]"# } else { r#"["freeze"]"# }
         );
         fs::write(self.file("agent.toml"), config).expect("written");
         fs::write(self.file("signals"), "93 43Gbps\n").expect("written");
@@ -136,20 +212,21 @@ impl Place {
         let args = ["run", &config.to_string_lossy(), "--signals", &signals.to_string_lossy()];
         let mut command = self.agent(&args);
         command.env("NOTIFY_SOCKET", self.file("notify"));
-        let agent = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it runs");
+        let agent = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
         let pids = || {
             let text = fs::read_to_string(self.file("state/pid")).ok()?;
             let (guard, of_loop) = text.trim_end().split_once(' ')?;
             Some((guard.parse::<i32>().ok()?, of_loop.parse().ok()?))
         };
         let own = agent.id() as i32;
-        let (guard, of_loop) = (0..5000)
+        let (guard, of_loop) = (0..10_000)
             .find_map(|_| {
                 std::thread::sleep(MS);
                 pids().filter(|(guard, _)| *guard == own)
             })
             .expect("the agent says who runs");
-        assert!(self.until(true).is_some(), "the law freezes the victim");
+        self.running.set(Some([guard, of_loop]));
+        assert!(self.until(true).is_some(), "the law throttles the victim");
         (agent, guard, of_loop)
     }
 
@@ -163,6 +240,14 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            // Else they would go on without the test.
+            self.running
+                .take()
+                .into_iter()
+                .flatten()
+                .for_each(|of| signal_if_there(of, Signal::KILL));
+        }
         if let Some(victim) = &mut self.victim {
             let _ = fs::write(self.folder_of_cgroup.join("cgroup.freeze"), "0");
             let _ = victim.kill();
@@ -189,14 +274,22 @@ fn tries() -> (u32, bool) {
 
 /// Tries a fault; gives the exit code of the last agent and what it said.
 fn fault(name: &str, inflict: impl Fn(&Place, i32, i32)) -> (Option<i32>, String) {
-    let place = Place::new(name);
+    fault_at(&Place::new(name), name, inflict)
+}
+
+fn fault_at(
+    place: &Place,
+    name: &str,
+    inflict: impl Fn(&Place, i32, i32),
+) -> (Option<i32>, String) {
     let (count, strict) = tries();
     let mut times = Vec::new();
     let mut last = (None, String::new());
     for _ in 0..count {
         let (agent, guard, of_loop) = place.start();
-        inflict(&place, guard, of_loop);
-        let took = place.until(false).unwrap_or_else(|| panic!("{name}: still frozen after 5 s"));
+        inflict(place, guard, of_loop);
+        let took =
+            place.until(false).unwrap_or_else(|| panic!("{name}: still throttled after 10 s"));
         times.push(took);
         std::thread::sleep(MS * 20); // a loop that has lifted is about to end
         signal_if_there(guard, Signal::CONT);
@@ -204,17 +297,22 @@ fn fault(name: &str, inflict: impl Fn(&Place, i32, i32)) -> (Option<i32>, String
         let out = agent.wait_with_output().expect("it ends");
         last = (out.status.code(), String::from_utf8_lossy(&out.stderr).into_owned());
         place.undo(); // a loop whose guard was killed leaves the journal
+        assert!(place.memory.as_ref().is_none_or(Fake::is_as_before), "{name}: a group is left");
     }
     times.sort();
     let ms = |at: usize| times[at].as_secs_f64() * 1e3;
-    let kind = if place.victim.is_some() { "a frozen process" } else { "plain files" };
+    let kind = match (&place.memory, &place.victim) {
+        (Some(_), _) => "memory bandwidth made up",
+        (None, Some(_)) => "a frozen process",
+        (None, None) => "plain files",
+    };
     println!(
         "{name}: median {:.1} ms, worst {:.1} ms of {count}, {kind}",
         ms(times.len() / 2),
         ms(times.len() - 1)
     );
     let held = if strict { times.last() } else { times.first() };
-    assert!(held.is_some_and(|time| *time <= promise()), "{name}: {times:?}");
+    assert!(held.is_some_and(|time| *time <= place.promise()), "{name}: {times:?}");
     last
 }
 
@@ -286,11 +384,16 @@ fn what_two_dead_processes_left_is_undone_by_undo_and_by_the_next_start() {
 fn the_loop_has_no_right_and_what_others_do_ends_the_law() {
     let place = Place::new("rights");
     let manager = UnixDatagram::bind(place.file("notify")).expect("a socket");
-    manager.set_read_timeout(Some(MS * 5000)).expect("set");
+    manager.set_read_timeout(Some(MS * 10_000)).expect("set");
     let (agent, guard, of_loop) = place.start();
     for wanted in ["READY=1", "WATCHDOG=1"] {
         let mut bytes = [0; 64];
-        let len = manager.recv(&mut bytes).expect("the service manager is told");
+        let len = loop {
+            match manager.recv(&mut bytes) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                told => break told.expect("the service manager is told"),
+            }
+        };
         assert_eq!(&bytes[..len], wanted.as_bytes());
     }
     let status = fs::read_to_string(format!("/proc/{of_loop}/status")).expect("it runs");
@@ -304,7 +407,10 @@ fn the_loop_has_no_right_and_what_others_do_ends_the_law() {
     std::thread::sleep(MS * 600);
     assert!(!place.frozen(), "what somebody else thawed stays so, though the host is congested");
     signal(guard, Signal::TERM);
-    assert_eq!(agent.wait_with_output().expect("it ends").status.code(), Some(0));
+    let out = agent.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&out.stdout);
+    assert_eq!(out.status.code(), Some(0), "{said}");
+    assert!(said.contains("somebody else changed what was throttled"), "{said}");
 }
 
 /// A victim that goes is left alone; one that comes back under its name is throttled again, by a start of its own. The metric counts both.
@@ -313,7 +419,7 @@ fn a_victim_that_is_back_is_throttled_again() {
     let mut place = Place::new("back");
     let (agent, guard, before) = place.start();
     place.take_away();
-    std::thread::sleep(MS * 600); // two looks of the guard
+    std::thread::sleep(MS * 1000); // four looks of the guard
     place.put_back();
     assert!(place.until(true).is_some(), "it is frozen again");
     let text = fs::read_to_string(place.file("state/pid")).expect("it says who runs");
@@ -326,4 +432,87 @@ fn a_victim_that_is_back_is_throttled_again() {
     assert!(!place.frozen());
     let undone = fs::read_to_string(place.file("state/undone")).expect("it is counted");
     assert!(undone.contains("asked 1\n") && undone.contains("back 1\n"), "{undone}");
+}
+
+/// Every rung of memory bandwidth, through a resctrl made up: in force one after the other, and back whatever fails.
+#[test]
+fn memory_bandwidth_is_back_whatever_fails() {
+    let Some(place) = Place::of_memory("memory") else { return };
+    let (code, said) =
+        fault_at(&place, "memory, interrupt", |_, guard, _| signal(guard, Signal::TERM));
+    assert!(code == Some(0) && said.is_empty(), "{said}");
+    fault_at(&place, "memory, kill-loop", |_, _, of_loop| signal(of_loop, Signal::KILL));
+    fault_at(&place, "memory, stop-loop", |_, _, of_loop| signal(of_loop, Signal::STOP));
+    fault_at(&place, "memory, kill-guard", |_, guard, _| signal(guard, Signal::KILL));
+    fault_at(&place, "memory, stop-guard", |_, guard, _| signal(guard, Signal::STOP));
+    fault_at(&place, "memory, signals-end", |place, _, _| {
+        fs::write(place.file("signals"), "").expect("written");
+    });
+}
+
+/// What two dead processes left of memory bandwidth goes by `undo`, and by the next start.
+#[test]
+fn memory_bandwidth_of_two_dead_processes_is_undone() {
+    let Some(place) = Place::of_memory("memory-both") else { return };
+    for _ in 0..2 {
+        let (mut agent, guard, of_loop) = place.start();
+        signal(of_loop, Signal::STOP);
+        signal(guard, Signal::KILL);
+        signal(of_loop, Signal::KILL);
+        agent.wait().expect("it has ended");
+        std::thread::sleep(MS * 20);
+        assert!(place.is_throttled(), "nobody is left to lift it");
+    }
+    let (code, said) = place.undo();
+    let wanted = "lifted what a dead agent left: /sys/fs/resctrl/forebay-0\n";
+    assert_eq!((code, said.as_str()), (Some(0), wanted));
+    assert!(place.memory.as_ref().is_some_and(Fake::is_as_before));
+}
+
+/// Other values in the group, and a group that somebody removes, end the law; nobody unmounts what the agent uses.
+#[test]
+fn what_others_do_to_memory_bandwidth_ends_the_law() {
+    let Some(place) = Place::of_memory("memory-others") else { return };
+    let mount = place.root.join("sys/fs/resctrl");
+    let group = mount.join("forebay-0");
+    type Does<'a> = &'a dyn Fn();
+    let writes: Does<'_> = &|| fs::write(group.join("schemata"), "MB:0=50\n").expect("written");
+    let removes: Does<'_> = &|| fs::remove_dir(&group).expect("removed");
+    for (does, percent) in [(writes, [50, 10]), (removes, [100; 2])] {
+        let (agent, guard, _) = place.start();
+        let unmounted = Command::new("umount").arg(&mount).output().map(|of| of.status.success());
+        assert!(!unmounted.unwrap_or(false), "it is busy while the agent has files of it open");
+        does();
+        std::thread::sleep(MS * 600); // two looks of the loop
+        let found = place.memory.as_ref().map(|fake| fake.percent(11));
+        assert_eq!(found, Some(percent), "though the host is congested");
+        signal(guard, Signal::TERM);
+        let out = agent.wait_with_output().expect("it ends");
+        let said = String::from_utf8_lossy(&out.stdout);
+        assert_eq!(out.status.code(), Some(0), "{said}");
+        assert!(said.contains("somebody else changed what was throttled"), "{said}");
+        assert!(place.memory.as_ref().is_some_and(Fake::is_as_before));
+    }
+}
+
+/// A lazy unmount leaves the group in force for who has it open: the agent lifts it, closes everything, and throttles by the next resctrl.
+#[test]
+fn resctrl_that_goes_is_closed_and_throttles_again_when_it_is_back() {
+    let Some(mut place) = Place::of_memory("memory-back") else { return };
+    let mount = place.root.join("sys/fs/resctrl");
+    let (agent, guard, before) = place.start();
+    let gone = Command::new("umount").arg("-l").arg(&mount).status().expect("it runs");
+    assert!(gone.success() && place.until(false).is_some(), "it is lifted");
+    place.memory = None; // before the next one, as it unmounts what is there
+    place.memory = Fake::mount(&mount);
+    assert!(place.until(true).is_some(), "the other one throttles");
+    let text = fs::read_to_string(place.file("state/pid")).expect("it says who runs");
+    assert!(text.starts_with(&format!("{guard} ")) && !text.contains(&format!(" {before}\n")));
+    signal(guard, Signal::TERM);
+    let out = agent.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&out.stderr);
+    assert_eq!(out.status.code(), Some(0), "{said}");
+    let (gone, back) = ("/sys/fs/resctrl: gone; ", "/sys/fs/resctrl: back; ");
+    assert!(said.contains(gone) && said.contains(back), "{said}");
+    assert!(place.memory.as_ref().is_some_and(Fake::is_as_before));
 }
