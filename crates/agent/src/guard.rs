@@ -437,6 +437,9 @@ fn watch(
     let status = child.wait().map_err(|error| Failure::io("wait for the loop", &error))?;
     shown.status = Status::of(&board.read());
     // A loop that ends with an error has had a reason of its own, even where the guard was asked to end meanwhile.
-    let end = if asked && !status.success() { End::Gone } else { end };
+    let end = match end {
+        End::Asked if asked && !status.success() => End::Gone,
+        end => end,
+    };
     Ok((shown, end))
 }
