@@ -33,25 +33,30 @@ fn of_kind(bench: &Bench, kind: Kind) -> Vec<&Packet> {
 
 const FORMS: [Form; 3] = [Form::Any, Form::Queued, Form::Naive];
 
-/// `f` of 2 packets stay whole where `f * 1538 + (2 - f) * 84 = 1538`. Senders in step to the byte differ by more than
-/// the 1 % there: in the 5.8 % of rounds in which headers have taken the wire, whoever is second may still displace the first, by a quarter of these.
+/// `f` of 2 packets stay whole where `f * 1538 + (2 - f) * 84 = 1538`: 94.2 % of line rate, and 52.9 % of arrivals are trimmed. Each sender has half of what is whole, within 1 %.
+///
+/// Two senders that are in step to the byte have it only if now one and now the other comes first. In the 5.8 % of rounds in which headers have taken the wire, the queue is full when the first comes, and
+/// whoever is second may displace it: one that is always second has 1.5 % more than half. A simulation in which both send at once keeps the order of the ports.
 #[test]
 fn two_senders_at_line_rate_share_a_port_by_the_coin() {
     let (packets, bytes) = (Length::Packets(8), Length::Bytes(8 * 1_538));
-    for (form, low, behind, within) in [
-        (Form::Queued, packets, 0, 0.02),
-        (Form::Any, packets, 0, 0.02),
-        (Form::Any, packets, 100, 0.01),
-        (Form::Queued, packets, 100, 0.01),
-        (Form::Queued, bytes, 769, 0.01),
-        (Form::Naive, bytes, 1_400, 0.01),
+    for (form, low, behind, turns, more) in [
+        (Form::Queued, packets, 0, true, 0.0),
+        (Form::Any, packets, 0, true, 0.0),
+        (Form::Queued, packets, 0, false, 0.015),
+        (Form::Any, packets, 0, false, 0.015),
+        (Form::Any, packets, 100, false, 0.0),
+        (Form::Queued, packets, 100, false, 0.0),
+        (Form::Queued, bytes, 769, false, 0.0),
+        (Form::Naive, bytes, 1_400, false, 0.0),
     ] {
         let mut bench = bench(form, policies(low, 0.5, 33_000));
         let each = 100_000;
         for nth in 0..each {
-            for flow in 0..2 {
-                let at = nth * 1_538 + behind * u64::from(flow);
-                bench.arrive(ps(at * 800), 1, data(flow, nth));
+            for second in 0..2 {
+                let at = nth * 1_538 + behind * second;
+                let flow = if turns { (nth + second) % 2 } else { second };
+                bench.arrive(ps(at * 800), 1, data(flow as u32, nth));
             }
         }
         bench.run_to(ps(each * 1_538 * 800));
@@ -62,9 +67,10 @@ fn two_senders_at_line_rate_share_a_port_by_the_coin() {
         let trimmed = counters.trimmed_packets as f64 / (2 * each) as f64;
         assert!((trimmed - 0.529).abs() < 0.001, "{trimmed} of arrivals are trimmed");
         assert_eq!((counters.dropped_packets, counters.returned_packets), (0, 0));
-        let first = whole.iter().filter(|packet| packet.flow == FlowId(0)).count() as f64;
-        let off = 2.0 * first / whole.len() as f64 - 1.0;
-        assert!(off.abs() < within, "the first sender is {off} off its half");
+        let second = whole.iter().filter(|packet| packet.flow == FlowId(1)).count() as f64;
+        let off = 2.0 * second / whole.len() as f64 - 1.0;
+        let within = if more > 0.0 { 0.005 } else { 0.01 };
+        assert!((off - more).abs() < within, "the second sender is {off} off its half");
         assert!(of_kind(&bench, Kind::Trimmed).iter().all(|p| (p.size, p.class) == (60, 1)));
     }
 }

@@ -63,13 +63,22 @@ fn a_flow_of_one_packet_takes_a_request_and_a_credit() {
     assert_eq!(dropped(&record), (0, 0));
 }
 
-/// Flows of `n` hosts into one at 10 Gb/s, all from the start on.
-fn into_one(n: u32, delay: &str, ms: u32) -> RunRecord {
+/// Flows of `n` hosts into one at 10 Gb/s, all from the start on, under a law with these parameters.
+fn into_one(n: u32, delay: &str, ms: u32, params: &str) -> RunRecord {
     let from: Vec<String> = (1..=n).map(|host| format!("\"host[{host}]\"")).collect();
     let from = from.join(", ");
-    let flows = format!("[[traffic]]\nkind = \"long\"\nfrom = [{from}]\nto = \"host[0]\"\n");
+    let flows = format!(
+        "params = {{ {params} }}\n[[traffic]]\nkind = \"long\"\nfrom = [{from}]\nto = \"host[0]\"\n"
+    );
     let scenario = with(&format!("time = \"{ms}ms\""), &star(n + 1, delay), &flows);
     run(&scenario, 1, Options::default()).record
+}
+
+/// How far the mean rate at which each of `n` flows gets credits sent lies beyond a share of the most, 770,653 a second.
+fn beyond(record: &RunRecord, n: u32, ms: u32, share: f64) -> f64 {
+    let receiver = record.ports.iter().find(|port| port.node == "host[0]").unwrap();
+    let credits = (receiver.tx_packets + receiver.dropped_credits) as f64;
+    credits / (770_653.0 * f64::from(ms) / 1e3) / f64::from(n) / share - 1.0
 }
 
 /// The bytes that the NICs of hosts 1 to `n` sent, and Jain's index of them.
@@ -97,21 +106,29 @@ fn flows_share_the_credits_of_a_link_and_no_data_is_dropped() {
     // Of 160 ms a flow sees 400 round trips, of 40 ms five times as many: its part evens out later.
     for (delay, ms, above, fair) in [("5us", 40, short, 0.99), ("100us", 160, long, 0.97)] {
         for ((n, point), above) in points.into_iter().zip(above) {
-            let record = into_one(n, delay, ms);
+            let record = into_one(n, delay, ms, "");
             let what = format!("{n} flows, {delay}");
             assert_eq!(dropped(&record).0, 0, "{what}");
-            let of = |node: &str| record.ports.iter().find(|port| port.node == node).unwrap();
-            let receiver = of("host[0]");
-            let span = f64::from(ms) / 1e3;
-            let credits = (receiver.tx_packets + receiver.dropped_credits) as f64;
-            let beyond = credits / (770_653.0 * span) / f64::from(n) / point - 1.0;
+            let beyond = beyond(&record, n, ms, point);
             let (sum, jain) = sent_and_shares(&record, n);
-            let goodput = sum * 1_460.0 / 1_500.0 * 8.0 / span / 1e9;
+            let goodput = sum * 1_460.0 / 1_500.0 * 8.0 / f64::from(ms) / 1e6;
             assert!((beyond - above).abs() < 0.03, "{what}: {beyond}");
             assert!(jain >= fair, "{what}: {jain}");
             // Of 9.00 Gb/s; a little more, since a queue of credits that is nearly full takes small ones.
             assert!((8.9..9.05).contains(&goodput), "{what}: {goodput} Gb/s");
         }
+    }
+}
+
+/// What puts rates above their fixed points is that w grows. A flow that does not know yet what its last step cost takes a second one, and w grows by `w_step`, 0.05: of ten flows that is
+/// 40 % of what each has. With the least `w_step` there is, all else as above, means are within 3 % of the points.
+#[test]
+fn flows_rest_at_their_fixed_points_where_w_hardly_grows() {
+    for (n, point) in [(2, 0.531), (4, 0.275), (10, 0.1125)] {
+        let record = into_one(n, "100us", 160, "w_step = 0.001");
+        let beyond = beyond(&record, n, 160, point);
+        assert!(beyond.abs() < 0.03, "{n} flows: {beyond}");
+        assert_eq!(dropped(&record).0, 0, "{n} flows");
     }
 }
 
@@ -123,7 +140,7 @@ fn flows_share_the_credits_of_a_link_and_no_data_is_dropped() {
 fn many_flows_share_alike_over_a_tenth_of_a_second_and_no_data_is_dropped() {
     let cases = [(16, "5us", 0.995), (64, "5us", 0.995), (16, "25us", 0.955), (64, "25us", 0.995)];
     for (n, delay, least) in cases {
-        let record = into_one(n, delay, 100);
+        let record = into_one(n, delay, 100, "");
         let what = format!("{n} flows, {delay}");
         assert_eq!(dropped(&record).0, 0, "{what}");
         let (_, jain) = sent_and_shares(&record, n);
@@ -165,8 +182,10 @@ fn every_flow_ends_whatever_is_lost() {
         ends((0..3).map(lossy).collect());
     }
     for direction in ["host[1]->tor", "tor->host[1]"] {
-        for nth in 1..=24 {
-            ends(format!("[[fault]]\nat = \"0s\"\nlink = \"{direction}\"\ndrop = [{nth}]\n"));
+        // The last one is a request and its first two repetitions, or the first three credits.
+        let each = (1..=24).map(|nth| vec![nth]).chain([vec![1, 2, 3]]);
+        for which in each {
+            ends(format!("[[fault]]\nat = \"0s\"\nlink = \"{direction}\"\ndrop = {which:?}\n"));
         }
     }
 }

@@ -215,6 +215,31 @@ fn every_message_ends_whatever_packet_is_lost() {
     }
 }
 
+/// All that leaves unasked is lost at once, so that the receiver knows nothing of the message; or its last three answers, the final ACK among them.
+#[test]
+fn every_message_ends_that_loses_its_first_burst_or_its_last_answers() {
+    let mut late = 0;
+    for law in ["ndp", "ndp, trimmed", "homa", "ndp, protected", "homa, protected"] {
+        let whole = all_end(&three_messages(law, ""), law);
+        let answers = whole.ports.iter().find(|port| port.node == "tor" && port.peer == "host[1]");
+        let last = answers.unwrap().tx_packets;
+        let mut lost = |link: &str, which: &[u64]| {
+            let fault = format!("[[fault]]\nat = \"0s\"\nlink = \"{link}\"\ndrop = {which:?}\n");
+            let record = all_end(&three_messages(law, &fault), &format!("{law}, {which:?}"));
+            let flow = record.flows.iter().find(|flow| flow.src == 1).unwrap();
+            assert!(flow.timeouts <= 2, "{law}, {which:?}: {} timeouts", flow.timeouts);
+            late += u32::from(flow.timeouts > 0);
+        };
+        // Four packets, and the probe behind them where they are protected.
+        lost(
+            "host[1]->tor",
+            if law.ends_with("protected") { &[1, 2, 3, 4, 5] } else { &[1, 2, 3, 4] },
+        );
+        lost("tor->host[1]", &[last - 2, last - 1, last]);
+    }
+    assert!(late >= 5, "{late} of 10 senders repeat");
+}
+
 #[test]
 fn every_message_ends_under_random_loss_of_everything() {
     for law in ["ndp", "ndp, trimmed", "homa", "ndp, protected", "homa, protected"] {
