@@ -384,7 +384,8 @@ fn trims_and_dropped_credits_stand_beside_drops() {
     let text = Summary::of(&about, &runs).render(100, false);
     let line = "trims     1,234 packets, all at leaf -> spine; 56 headers went back to senders; 7 headers dropped";
     assert!(text.contains(line), "{text}");
-    let line = "credits   1,088 sent; 319 wasted; 89 dropped by ports, all at leaf -> spine";
+    let line =
+        "credits   1,088 sent; 319 released nothing; 89 dropped by ports, all at leaf -> spine";
     assert!(text.contains(line), "{text}");
     assert!(html.contains("89 dropped by ports, 319 released nothing"));
 }

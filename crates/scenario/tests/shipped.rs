@@ -8,6 +8,7 @@ fn shipped() -> Vec<PathBuf> {
     let of = |folder: PathBuf| std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path());
     let mut all: Vec<PathBuf> = of(folder.clone())
         .chain(of(folder.join("host")))
+        .chain(of(folder.join("dilemma")))
         .filter(|p| p.extension().is_some_and(|e| e == "toml"))
         .collect();
     all.sort();

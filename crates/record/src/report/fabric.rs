@@ -94,6 +94,12 @@ fn measures(runs: &[RunRecord]) -> Vec<Measure> {
             text: whole,
         },
         Measure {
+            name: "Credits dropped",
+            values: over_runs(|port| port.dropped_credits as f64, add),
+            full: 0.0,
+            text: whole,
+        },
+        Measure {
             name: "Time paused",
             values: over_runs(|port| port.paused.as_secs_f64() * 1e6, add),
             full: 0.0,

@@ -148,7 +148,9 @@ fn figure(about: &About, run: &RunRecord, frame: &Frame, id: String) -> Option<F
     let axis = |v: f64| axis_label(v, unit);
     let time_unit = time_unit(end_us);
     let x_ticks = x.ticks(8, |v| plain(v / time_unit.0));
-    let y_ticks = y.ticks(5, axis);
+    // There are no parts of flows.
+    let wanted = if unit == "flows" { (tall as usize).min(5) } else { 5 };
+    let y_ticks = y.ticks(wanted, axis);
     let (title, y_title) = titles(quantity, unit);
     chart.plot.axes(&x_ticks, &y_ticks, &format!("Virtual time ({})", time_unit.1), &y_title);
 
@@ -344,6 +346,9 @@ fn meaning(quantity: Quantity) -> &'static str {
             " The packet in transmission, of whatever class, counts for the highest class of the port. Ports are those with the largest queue \
              in the mean; series.csv has up to four."
         }
+        Quantity::Goodput => {
+            " Payload counts when it is delivered in order: what waited behind a gap counts when the gap closes, so that peaks may lie above what links carry."
+        }
         Quantity::FlowRate => {
             " Payload acknowledged; sent, where nothing is acknowledged before all has come (homa, expresspass)."
         }
@@ -361,7 +366,7 @@ fn meaning(quantity: Quantity) -> &'static str {
         }
         Quantity::CreditRate => {
             " Sent by receivers as packets of their own, and those that released something at senders; between the lines is what was dropped, \
-             wasted or on its way."
+             came when nothing was left to send, or is on its way, and grants and pulls that came after a newer one."
         }
         _ => "",
     }
@@ -427,6 +432,7 @@ fn value_label(value: f64, unit: &str) -> String {
         "gbps" => gbps(value),
         "us" => micro(value),
         "per_us" => format!("{} per µs", sig3(value)),
+        "flows" if value == 1.0 => "1 flow".into(),
         "flows" => format!("{} flows", plain(value)),
         other => format!("{} {other}", sig3(value)),
     }

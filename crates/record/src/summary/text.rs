@@ -289,7 +289,7 @@ impl Summary {
         let line = match sent {
             0 => line,
             _ => line.plain(format!(
-                "{} sent; {} wasted; ",
+                "{} sent; {} released nothing; ",
                 count(sent),
                 count(self.wasted_credits())
             )),

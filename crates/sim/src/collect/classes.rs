@@ -10,6 +10,9 @@ use std::cmp::Reverse;
 /// Ports of which there are series: those whose queue was largest in the mean.
 const PORTS: usize = 4;
 
+/// A port whose mean queue is this small a part of the largest one is left out.
+const SMALL: u64 = 100;
+
 /// Samples of one port that has several classes.
 struct OfPort<'a> {
     node: usize,
@@ -39,6 +42,8 @@ pub(super) fn series(built: &Built, nodes: &[AnyNode]) -> Vec<Series> {
         .collect();
     ports.sort_by_key(|(sum, _)| *sum); // stable: equal ones stay in canonical order
     ports.truncate(PORTS);
+    let largest = ports.first().map_or(0, |(Reverse(sum), _)| *sum);
+    ports.retain(|(Reverse(sum), _)| *sum >= largest / SMALL);
     let names = &built.plan.names;
     let mut all = Vec::new();
     for (_, one) in &ports {

@@ -325,3 +325,34 @@ impl Runs {
         self.found.get(&(experiment, scheme))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_scenario::model::Scenario;
+
+    /// The scenarios that docs/papers/pcc-dilemma.md shows cells of table 1 with are those of the suite.
+    #[test]
+    fn shipped_cells_are_runs_of_the_suite() {
+        let load = |text: &str| -> Scenario {
+            forebay_scenario::text("x", text).unwrap_or_else(|error| panic!("{error}")).scenario
+        };
+        let cells = [
+            ("tiny-aeolus", Experiment::Tiny, Scheme::Aeolus),
+            ("core-homa", Experiment::Core(Workload::WebServer), Scheme::Homa),
+            ("incast-homa", Experiment::Incast, Scheme::Homa),
+            ("incast-ndp", Experiment::Incast, Scheme::Ndp),
+        ];
+        for (name, experiment, scheme) in cells {
+            let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/dilemma/");
+            let text = std::fs::read_to_string(format!("{folder}{name}.toml")).unwrap();
+            let shipped = load(&text);
+            let setup = experiment.setup(scheme, Extent::new(false)).text();
+            let mut ours = load(&format!("version = 1\nstop = {{ time = \"1s\" }}\n{setup}"));
+            // The suite says by itself when a run ends, and which seeds there are.
+            (ours.name, ours.seeds) = (shipped.name.clone(), shipped.seeds.clone());
+            ours.stop = shipped.stop.clone();
+            assert_eq!(ours, shipped, "{name}");
+        }
+    }
+}
