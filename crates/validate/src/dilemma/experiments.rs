@@ -351,7 +351,7 @@ mod tests {
             let mut ours = load(&format!("version = 1\nstop = {{ time = \"1s\" }}\n{setup}"));
             // The suite says by itself when a run ends, and which seeds there are.
             (ours.name, ours.seeds) = (shipped.name.clone(), shipped.seeds.clone());
-            ours.stop = shipped.stop.clone();
+            ours.stop = shipped.stop;
             assert_eq!(ours, shipped, "{name}");
         }
     }
