@@ -415,9 +415,10 @@ fn watch(
             manager.tell("WATCHDOG=1");
             // Where somebody else has taken over, nothing begins anew.
             let ready = || !Status::of(&board.read()).foreign && run::ready(job);
-            let anew = presence.attend(ready);
-            if let Some(serving) = serving {
-                serving.lock().unwrap_or_else(PoisonError::into_inner).gone = presence.gone();
+            let (anew, gone) = (presence.attend(ready), presence.gone());
+            // What is back counts once it has been opened.
+            if let Some(serving) = serving.as_ref().filter(|_| anew.is_none() || gone > 0) {
+                serving.lock().unwrap_or_else(PoisonError::into_inner).gone = gone;
             }
             if let Some(names) = anew {
                 break End::Anew(names);

@@ -268,8 +268,11 @@ fn attended(
         let shower = scope.spawn(|| show(&board, &names, mode, &ended));
         let looker = scope.spawn(|| {
             while !ended.load(Ordering::Relaxed) {
-                let anew = presence.attend(|| ready(job));
-                serving.lock().unwrap_or_else(PoisonError::into_inner).gone = presence.gone();
+                let (anew, gone) = (presence.attend(|| ready(job)), presence.gone());
+                // What is back counts once it has been opened.
+                if anew.is_none() || gone > 0 {
+                    serving.lock().unwrap_or_else(PoisonError::into_inner).gone = gone;
+                }
                 if let Some(names) = anew {
                     let _ = back.set(names);
                     return;
