@@ -120,7 +120,13 @@ def modules(folder, names, plain=None):
 def boot(kind, words, limit):
     """Boots a guest, prints what it says, and whether it passed."""
     guest = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
-    timer = threading.Timer(limit, lambda: os.killpg(guest.pid, 9))
+    late = threading.Event()
+
+    def end():
+        late.set()
+        os.killpg(guest.pid, 9)
+
+    timer = threading.Timer(limit, end)
     timer.start()
     said, passed = [], False
     for line in guest.stdout:
@@ -133,7 +139,7 @@ def boot(kind, words, limit):
     timer.cancel()
     if not passed:
         print("\n".join(said[-60:]))
-        sys.exit(f"{kind}: the guest did not pass")
+        sys.exit(f"{kind}: the guest {f'had not ended after {limit} s' if late.is_set() else 'did not pass'}")
 
 
 def uml():
@@ -155,7 +161,7 @@ def uml():
     boot(
         "uml",
         [linux, "mem=512M", "rootfstype=hostfs", "root=/dev/root", "rootflags=/", "ro", f"init={init}", "con=null", "con0=null,fd:1", "quiet", "panic=1"],
-        120 + 20 * tries(),
+        120 + 60 * tries(),
     )
 
 

@@ -61,7 +61,8 @@ pub fn record(args: &args::Record) -> Result<(), Failure> {
     let every = Duration::from_nanos(args.every.as_ps() / 1000);
     let until = Duration::from_nanos(args.time.as_ps() / 1000);
     let (mut lost, mut busy, mut count) = (0, Duration::ZERO, 0u32);
-    while clock.now() < until && !stop.load(Ordering::Relaxed) {
+    // Once at least: a busy machine may begin this after its end.
+    while count == 0 || (clock.now() < until && !stop.load(Ordering::Relaxed)) {
         let now = clock.now();
         let mut row = Vec::with_capacity(counters.len());
         counters.read(&clock, &mut row);
