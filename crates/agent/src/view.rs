@@ -1,6 +1,7 @@
 //! What `watch` draws on a terminal: panels that say where each number comes from, or why there is none.
 //!
 //! Drawing knows no clock, no file and no terminal: [`View`] keeps what it is given and draws it at any size, 80 by 24 being the least that shows all of it.
+//! Its styles are those of the simulator's `watch` (`cli/src/watch/view.rs`): no crate that both programs share knows a terminal, and twenty lines make none.
 
 use crate::watch::Rise;
 use forebay_units::human::{bar, sparks};
