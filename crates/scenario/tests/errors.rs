@@ -2219,6 +2219,14 @@ fn receiver_driven_transports() {
             "transport.params: path_penalty is about paths that senders number; write transport.routing = \"source\", or leave it out",
         ),
         (
+            format!("law = \"ndp\"\n{spray}\nparams = {{ path_numbers = 128 }}"),
+            "transport.params: path_numbers is about paths that senders number; write transport.routing = \"source\", or leave it out",
+        ),
+        (
+            "law = \"ndp\"\nrouting = \"source\"\nparams = { path_numbers = 128, path_penalty = true }".into(),
+            "transport.params: path_penalty and path_numbers both say which path is next; leave one of them out",
+        ),
+        (
             "law = \"expresspass\"\nrouting = \"spray\"".into(),
             "needs credits and data on the same links",
         ),

@@ -617,6 +617,23 @@ fn the_command_line_of_htsim_is_in_the_scenario() {
     assert!(left.is_empty(), "{left:?}");
 }
 
+/// Numbers that are hashed to paths once are carried over where the command says how many there are.
+#[test]
+fn numbers_of_paths_of_htsim_are_in_the_scenario() {
+    let matrix = "Nodes 16\nConnections 1\n0->15 start 0 size 400000\n";
+    let text = |strategy, paths| {
+        let command = Command { transport: Some("ndp"), strategy, paths, ..Command::default() };
+        let made = htsim_with(matrix, None, command).unwrap();
+        load(&made);
+        made.files[0].1.clone()
+    };
+    let hashed = text(Some("ecmp_host"), Some(128));
+    assert!(hashed.contains("routing = \"source\"") && hashed.contains("path_numbers = 128"));
+    for other in [text(Some("ecmp_host"), None), text(Some("rand"), Some(128))] {
+        assert!(other.contains("routing = \"spray\"") && !other.contains("path_numbers"));
+    }
+}
+
 #[test]
 fn what_is_wrong_with_the_command_line_of_htsim_is_one_sentence() {
     let usual = Command { transport: Some("ndp"), strategy: Some("perm"), ..Command::default() };

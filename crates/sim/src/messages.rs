@@ -149,6 +149,7 @@ mod tests {
             tries: 0,
             protect: false,
             scores_paths: false,
+            path_numbers: 0,
         };
         levels(&mut cfg, keys, sizes.to_vec());
         (cfg.priorities, cfg.cutoffs.unwrap().iter().map(|size| size.get()).collect())

@@ -197,6 +197,7 @@ fn receiver_driven(
     let law = law(&transport.law, &transport.params, GrantParams::new, GrantParams::set)?;
     Ok(GrantedConfig {
         scores_paths: law.scores_paths(),
+        path_numbers: law.path_numbers(),
         law,
         mss: transport.mss,
         header: transport.header,

@@ -242,6 +242,11 @@ pub trait GrantLaw: Sized + Clone {
         false
     }
 
+    /// How many numbers senders have for paths that were drawn for them once; 0 where each path has one number.
+    fn path_numbers(_params: &Self::Params) -> u16 {
+        0
+    }
+
     /// State of a receiving host without messages, at time `now`.
     fn start(params: &Self::Params, now: Time, at: GrantStart, acts: &mut Acts<GrantAct>) -> Self;
 

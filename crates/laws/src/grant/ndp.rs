@@ -13,7 +13,7 @@
 //! paper's sender has a timer.
 
 use super::{First, GrantAct, GrantEvent, GrantLaw, GrantNeeds, GrantSeen, GrantStart, Order};
-use crate::params::{decimal, params};
+use crate::params::{decimal, params, whole};
 use crate::{Acts, Paths};
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
 
@@ -28,7 +28,14 @@ params! {
         core_backoff: bool = false => "Broadcom/csg-htsim, oversubscribed_cc: false",
         /// Whether a sender leaves out paths whose packets are cut off more often than those of others. It needs routing = "source" and messages of some hundred packets a path.
         path_penalty: bool = false => "Broadcom/csg-htsim: false, but for its strategy PULL_BASED; NDP itself: true",
+        /// How many numbers a sender has for its paths, each of which stands for a path that is drawn once; 0: each path has one number. Some paths then have more than others, as where switches hash a number of the packet. It needs routing = "source".
+        path_numbers: PathNumbers = PathNumbers(0) => "Broadcom/csg-htsim: its strategies ECMP_FIB and ECMP_RANDOM_HOST, with -paths",
     }
+}
+
+whole! {
+    /// How many numbers stand for paths.
+    pub struct PathNumbers: "whole number" from 0 to 32768;
 }
 
 decimal! {
@@ -70,6 +77,10 @@ impl GrantLaw for Ndp {
 
     fn scores_paths(params: &NdpParams) -> bool {
         params.path_penalty
+    }
+
+    fn path_numbers(params: &NdpParams) -> u16 {
+        params.path_numbers.get() as u16
     }
 
     fn start(params: &NdpParams, now: Time, at: GrantStart, _acts: &mut Acts<GrantAct>) -> Self {

@@ -89,6 +89,14 @@ impl GrantParams {
             Params::Ndp(params) => super::ndp::Ndp::scores_paths(params),
         }
     }
+
+    /// How many numbers senders have for paths that were drawn for them once; 0 where each path has one number.
+    pub fn path_numbers(&self) -> u16 {
+        match &self.of {
+            Params::Homa(params) => super::homa::Homa::path_numbers(params),
+            Params::Ndp(params) => super::ndp::Ndp::path_numbers(params),
+        }
+    }
 }
 
 registry! {

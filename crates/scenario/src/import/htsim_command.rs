@@ -50,6 +50,8 @@ pub(super) struct Links {
 const HEADER: u64 = 64;
 /// Largest packet that is read, and most packets of a window or a queue.
 const MOST: u64 = 60_000;
+/// Most numbers that a sender here has for its paths.
+const MOST_NUMBERS: u64 = 32_768;
 /// When a run ends there unless it is told otherwise.
 const USUAL_END_US: u64 = 1000;
 
@@ -96,13 +98,13 @@ const STRATEGIES: [Strategy<'static>; 5] = [
         word: "ecmp",
         routing: "spray",
         fate: Fate::Changed,
-        text: "each switch draws a port per packet; there a sender draws its list of paths once, with repetitions, and takes them in turn",
+        text: "without --paths each switch draws a port per packet; there a sender draws its list of paths once, with repetitions, and takes them in turn",
     },
     Strategy {
         word: "ecmp_host",
         routing: "spray",
         fate: Fate::Changed,
-        text: "each switch draws a port per packet; there switches hash one of so many numbers that the sender takes in turn",
+        text: "without --paths each switch draws a port per packet; there switches hash one of so many numbers that the sender takes in turn",
     },
 ];
 
@@ -224,10 +226,20 @@ impl Ndp<'_> {
         self.queue * self.mtu / (self.mtu + HEADER)
     }
 
+    /// How many numbers a sender has for paths that are drawn once, if that is its strategy and the command says it.
+    fn numbers(&self) -> Option<u64> {
+        let draws = matches!(self.strategy.word, "ecmp" | "ecmp_host");
+        self.paths.filter(|paths| draws && *paths <= MOST_NUMBERS)
+    }
+
     /// Switches and transport.
     pub fn draw(&self, draft: &mut Draft) {
         let (low, mtu) = (self.queue * self.mtu, self.mtu);
-        draft.fabric.push(format!("routing = \"{}\"", self.strategy.routing));
+        let (routing, numbers) = match self.numbers() {
+            Some(numbers) => ("source", format!(", path_numbers = {numbers}")),
+            None => (self.strategy.routing, String::new()),
+        };
+        draft.fabric.push(format!("routing = \"{routing}\""));
         draft.switch.extend([
             "classes = 2\nbuffer = \"none\"\necn = \"off\"".to_string(),
             format!(
@@ -237,7 +249,7 @@ impl Ndp<'_> {
             ),
         ]);
         draft.transport.push(format!(
-            "kind = \"receiver-driven\"\nlaw = \"ndp\"\nwindow = \"{} packets\"\nmss = \"{mtu}B\"\nheader = \"{HEADER}B\"\nack_size = \"{HEADER}B\"\nack_class = 1\nparams = {{ known_size = false }}",
+            "kind = \"receiver-driven\"\nlaw = \"ndp\"\nwindow = \"{} packets\"\nmss = \"{mtu}B\"\nheader = \"{HEADER}B\"\nack_size = \"{HEADER}B\"\nack_class = 1\nparams = {{ known_size = false{numbers} }}",
             self.cwnd
         ));
         self.explain(draft);
@@ -253,10 +265,22 @@ impl Ndp<'_> {
         );
         draft.note("--mtu", Fate::Carried, format!("{wire} B per packet, no wire overhead; sizes of flows in whole packets; ACKs, NACKs, pulls and headers of {HEADER} B"));
         draft.note("-q", Fate::Carried, format!("{low} B of data at each port, {} packets with their headers; twice that of headers and control, which go first", self.packets()));
-        draft.note("--strat", strategy.fate, format!("{}: {}", strategy.word, strategy.text));
-        if let Some(paths) = self.paths {
-            let text = format!("{paths}: all paths are taken");
-            draft.note("--paths", Fate::Left, text);
+        match self.numbers() {
+            Some(numbers) => {
+                let text = format!(
+                    "{}: a sender takes {numbers} numbers in turn, each of which stands for a path that was drawn once; ACKs and pulls draw theirs",
+                    strategy.word
+                );
+                draft.note("--strat", Fate::Carried, text);
+                draft.note("--paths", Fate::Carried, format!("{numbers} numbers"));
+            }
+            None => {
+                let text = format!("{}: {}", strategy.word, strategy.text);
+                draft.note("--strat", strategy.fate, text);
+                if let Some(paths) = self.paths {
+                    draft.note("--paths", Fate::Left, format!("{paths}: all paths are taken"));
+                }
+            }
         }
         match self.end_us {
             Some(end) => draft.note("--end", Fate::Carried, format!("{end} us")),

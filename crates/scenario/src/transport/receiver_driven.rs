@@ -222,10 +222,10 @@ impl Transport {
         }
     }
 
-    /// Whether a law of receiving hosts has senders score the paths that they number, with this transport's parameters.
-    fn scores_paths(&self, mut law: GrantParams) -> bool {
+    /// The law of receiving hosts with this transport's parameters.
+    fn with_params(&self, mut law: GrantParams) -> GrantParams {
         self.params.iter().for_each(|(key, text)| _ = law.set(key, text));
-        law.scores_paths()
+        law
     }
 
     /// The law of a flow's credits; `None` where there is none.
@@ -248,11 +248,19 @@ impl Transport {
             }
             return;
         };
-        let scores = GrantParams::new(&self.law).is_ok_and(|law| self.scores_paths(law));
-        if scores && routing != Routing::Source {
+        let law = GrantParams::new(&self.law).ok().map(|law| self.with_params(law));
+        let scores = law.as_ref().is_some_and(GrantParams::scores_paths);
+        let numbers = law.is_some_and(|law| law.path_numbers() > 0);
+        let of_paths = [("path_penalty", scores), ("path_numbers", numbers)];
+        for (key, _) in of_paths.iter().filter(|(_, set)| *set && routing != Routing::Source) {
             let text = format!(
-                "path_penalty is about paths that senders number; write {place}.routing = \"source\", or leave it out"
+                "{key} is about paths that senders number; write {place}.routing = \"source\", or leave it out"
             );
+            judge.say(&format!("{place}.params"), text);
+        }
+        if scores && numbers {
+            let text =
+                "path_penalty and path_numbers both say which path is next; leave one of them out";
             judge.say(&format!("{place}.params"), text);
         }
         if needs.paths == Paths::Spray && !matches!(routing, Routing::Spray | Routing::Source) {

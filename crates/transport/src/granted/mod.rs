@@ -81,6 +81,8 @@ pub struct GrantedConfig {
     pub protect: bool,
     /// Whether senders leave out, for a time, paths whose packets are cut off more often than those of others.
     pub scores_paths: bool,
+    /// How many numbers senders have for paths that were drawn for them once; 0 where each path has one number.
+    pub path_numbers: u16,
 }
 
 /// Place of a path's number in the `word` of an answer where senders score paths; below it is the priority. So there are 8,192 paths at most.
@@ -222,6 +224,7 @@ mod tests {
             tries: 0,
             protect: false,
             scores_paths: false,
+            path_numbers: 0,
         }
     }
 }

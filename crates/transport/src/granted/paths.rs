@@ -9,14 +9,20 @@ use forebay_units::math::{below, mix};
 pub(super) struct PathOrder {
     seed: u64,
     sent: u32,
-    count: u16, // at least 1
+    count: u16,   // at least 1
+    numbers: u16, // that stand for drawn paths; 0 where each path has one
     scores: Option<Box<Scores>>,
 }
 
 impl PathOrder {
     /// All of `count` paths, by orders of this message's own.
     pub fn new(seed: u64, count: u16) -> Self {
-        Self { seed, sent: 0, count: count.max(1), scores: None }
+        Self { seed, sent: 0, count: count.max(1), numbers: 0, scores: None }
+    }
+
+    /// `numbers` of them in turn, each of which stands for one of the `count` paths, drawn once.
+    pub fn drawn(seed: u64, count: u16, numbers: u16) -> Self {
+        Self { numbers, ..Self::new(seed, count) }
     }
 
     /// The same, but for paths that are worse than others.
@@ -38,25 +44,38 @@ impl PathOrder {
         if self.count == 1 {
             return 0;
         }
-        if self.scores.is_some() { self.next_good() } else { self.turn() }
+        if self.scores.is_some() {
+            self.next_good()
+        } else if self.numbers > 0 {
+            self.next_drawn()
+        } else {
+            self.turn(self.count)
+        }
     }
 
     /// The next path that is not left out; of as many as there are in a round at most.
     #[cold]
     fn next_good(&mut self) -> u16 {
         for _ in 1..self.count {
-            let path = self.turn();
+            let path = self.turn(self.count);
             if self.scores.as_mut().is_none_or(|scores| scores.takes(path)) {
                 return path;
             }
         }
-        self.turn()
+        self.turn(self.count)
     }
 
-    /// The path whose turn it is.
+    /// The path that the next number stands for.
+    #[cold]
+    fn next_drawn(&mut self) -> u16 {
+        let number = self.turn(self.numbers);
+        below(mix(mix(self.seed).wrapping_add(u64::from(number))), u32::from(self.count)) as u16
+    }
+
+    /// Which of `count` has its turn.
     #[inline]
-    fn turn(&mut self) -> u16 {
-        let (count, sent) = (u32::from(self.count), self.sent);
+    fn turn(&mut self, count: u16) -> u16 {
+        let (count, sent) = (u32::from(count), self.sent);
         self.sent = sent.wrapping_add(1);
         permuted(mix(self.seed ^ u64::from(sent / count)), sent % count, count) as u16
     }
@@ -100,6 +119,27 @@ mod tests {
             let even = |seen: &u32| (f64::from(*seen) - mean).abs() <= 5.0 * sigma;
             assert!(first.iter().all(even), "{count}: {first:?}");
         }
+    }
+
+    /// Each round of 128 numbers gives the same paths as often as the round before, in another order; some paths have more numbers than others, and another message's are others.
+    #[test]
+    fn drawn_numbers_stand_for_the_same_paths_in_each_round() {
+        let counts = |order: &mut PathOrder| {
+            let mut counts = [0u32; 16];
+            (0..128).for_each(|_| counts[usize::from(order.next())] += 1);
+            counts
+        };
+        let mut order = PathOrder::drawn(7, 16, 128);
+        let first = counts(&mut order);
+        assert_eq!(counts(&mut order), first);
+        assert_ne!(counts(&mut PathOrder::drawn(8, 16, 128)), first);
+        // Of a mean of 8, the variance of one path's numbers is 7.5; over 400 messages it shows.
+        let off = |seed: u64| -> f64 {
+            let counts = counts(&mut PathOrder::drawn(seed, 16, 128));
+            counts.iter().map(|n| (f64::from(*n) - 8.0).powi(2)).sum::<f64>() / 16.0
+        };
+        let variance = (0..400).map(off).sum::<f64>() / 400.0;
+        assert!((7.0..8.0).contains(&variance), "{variance}");
     }
 
     /// Share of orders of 16 of which the first four have four different upper digits, as packets that spread over four switches: 16 x 12 x 8 x 4 of

@@ -50,8 +50,11 @@ impl GrantedSender {
     /// A message that may send what needs no credit, or a stream without any.
     pub(super) fn new(cfg: &GrantedConfig, spec: FlowSpec, seed: u64, now: Time) -> Self {
         let stream = spec.size == Bytes::ZERO;
-        let order = if cfg.scores_paths { PathOrder::scored } else { PathOrder::new };
-        let paths = order(seed, spec.paths);
+        let paths = match cfg.path_numbers {
+            0 if cfg.scores_paths => PathOrder::scored(seed, spec.paths),
+            0 => PathOrder::new(seed, spec.paths),
+            numbers => PathOrder::drawn(seed, spec.paths, numbers),
+        };
         Self {
             complete: stream,
             writes: stream.then(Box::default),
