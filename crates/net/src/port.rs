@@ -363,6 +363,13 @@ impl Port {
         }
     }
 
+    /// Bytes that have gone onto the wire by `now`, overhead of packets included and pause frames not. Served as for [`Port::queue`].
+    pub fn sent(&self, now: Time) -> u64 {
+        let counted = self.hot.tx_bytes + self.hot.tx_packets * u64::from(self.cold.settings.overhead);
+        let waiting = if self.is_work_conserving() { self.scheduled.bytes } else { 0 };
+        (counted + waiting).saturating_sub(self.backlog(now))
+    }
+
     /// Number of its queues; 0 for a one-touch port.
     pub fn classes(&self) -> usize {
         if self.scheduled.exists() { usize::from(self.scheduled.top()) + 1 } else { 0 }

@@ -195,17 +195,26 @@ mod tests {
         assert_eq!(frame("hosts", &runs, Time::ZERO).expect("a table").rows, 2);
         assert_eq!(frame("colours", &runs, Time::ZERO), None);
         assert!(
-            frames().eq(["hosts", "flows", "credits", "class_arrivals", "ports", "series", "runs"]
-                .into_iter()
-                .chain([
-                    "connections",
-                    "rpcs",
-                    "class_pauses",
-                    "deadlocks",
-                    "memory",
-                    "memory_series",
-                    "why"
-                ]))
+            frames().eq([
+                "hosts",
+                "flows",
+                "credits",
+                "class_arrivals",
+                "ports",
+                "links",
+                "series"
+            ]
+            .into_iter()
+            .chain([
+                "runs",
+                "connections",
+                "rpcs",
+                "class_pauses",
+                "deadlocks",
+                "memory",
+                "memory_series",
+                "why"
+            ]))
         );
     }
 }

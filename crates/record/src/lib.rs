@@ -4,6 +4,7 @@
 //! function of it.
 
 mod about;
+pub mod bundles;
 pub mod capture;
 pub mod columns;
 mod dir;
@@ -35,7 +36,7 @@ pub use error::RecordError;
 pub use memory_series::{CacheSample, CreditsSample, MemorySample, MemorySeries};
 pub use rows::{
     ClassArrivalRow, ClassPauseRow, ConnectionRow, CreditPool, CreditRow, DeadlockRow, FlowRow,
-    LIMITS, MemoryRow, NodeCounters, Quantity, RpcRow, RunRecord, Series, WAITS,
+    LIMITS, LinksRow, MemoryRow, NodeCounters, Quantity, RpcRow, RunRecord, Series, WAITS,
 };
 pub use stats::{Estimate, MIN_SEEDS_FOR_CI, jain, nearest_rank, student_t95};
 pub use summary::{

@@ -213,6 +213,30 @@ pub struct DeadlockRow {
     pub ports: Vec<String>,
 }
 
+/// Links from one node to another over time, or from one group of nodes to another where the fabric is large. Lists have a value for each
+/// interval of a run, all of the same length but the last, and are empty where there is nothing but zeros.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct LinksRow {
+    /// Name of the node that sends, or of the group: `pod[3].edge[0..15]`.
+    pub node: String,
+    /// The same of the other end.
+    pub peer: String,
+    /// How many links they are.
+    pub links: u32,
+    /// Length of an interval.
+    pub every: Span,
+    /// Share of the interval for which they transmitted, mean over links.
+    pub busy: Vec<f32>,
+    /// Bytes queued, of the longest queue; the largest found at the sampling instants, which end intervals.
+    pub queue: Vec<f32>,
+    /// Packets and credits refused, and packets lost, of all links.
+    pub dropped: Vec<f32>,
+    /// Packets marked at all of them.
+    pub marked: Vec<f32>,
+    /// Share of the interval for which the peer had paused them, mean over links.
+    pub paused: Vec<f32>,
+}
+
 /// One host's path to memory, from the end of the warm-up to the end of the run.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct MemoryRow {
@@ -481,6 +505,8 @@ pub struct RunRecord {
     pub rpcs: Vec<RpcRow>,
     /// Ports, in canonical order.
     pub ports: Vec<PortRow>,
+    /// Links over time, where they were sampled.
+    pub links: Vec<LinksRow>,
     /// Pauses by class, of ports and classes that had any.
     pub class_pauses: Vec<ClassPauseRow>,
     /// PFC deadlocks, in the order in which they were found.

@@ -64,6 +64,7 @@ pub(crate) fn collect(
         connections: rpc::connections(built, nodes),
         rpcs: rpc::rpcs(scenario, built, nodes),
         ports,
+        links: Vec::new(),
         class_pauses: class_pauses(built, nodes, end),
         deadlocks: Vec::new(),
         memory: memory::memory(scenario, built, nodes, end),

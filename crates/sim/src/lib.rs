@@ -19,6 +19,7 @@ mod inspect;
 mod interval;
 mod law;
 mod law_log;
+mod link_samples;
 mod machine;
 mod messages;
 mod node;

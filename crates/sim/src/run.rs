@@ -5,6 +5,7 @@ use crate::capture::Captures;
 use crate::collect::{collect, unsent};
 use crate::deadlock::{self, Deadlocks};
 use crate::follow;
+use crate::link_samples::LinkSamples;
 use crate::machine;
 use crate::node::AnyNode;
 use crate::options::{Options, Outputs, SimError};
@@ -79,6 +80,7 @@ pub struct Simulation<'a> {
     stall: Option<String>,
     deadlocks: Option<Deadlocks>, // where something may pause
     captures: Option<Captures<'a>>,
+    links: Option<LinkSamples>,
     follows: bool, // some flows
 }
 
@@ -144,6 +146,7 @@ impl<'a> Simulation<'a> {
         let captures = outputs
             .captures
             .map(|sink| Captures::new(sink, &mut built.taps, &built.common, &built.plan.names));
+        let links = outputs.links.then(|| LinkSamples::new(&built, last, goal.is_some())).flatten();
         Ok(Self {
             scenario,
             built,
@@ -156,6 +159,7 @@ impl<'a> Simulation<'a> {
             stall: None,
             deadlocks,
             captures,
+            links,
             follows: outputs.follow.is_some(),
         })
     }
@@ -185,6 +189,7 @@ impl<'a> Simulation<'a> {
                 .min(pauses)
                 .min(self.built.timeline.next())
                 .min(self.captures.as_ref().map_or(Time::MAX, Captures::next))
+                .min(self.links.as_ref().map_or(Time::MAX, LinkSamples::next))
                 .min(next(CHECK_EVERY));
             match self.engine.advance(boundary, self.goal, watch) {
                 Ended::Reached(now) => {
@@ -228,6 +233,10 @@ impl<'a> Simulation<'a> {
                 }
                 ended => self.ended = Some(ended),
             }
+            let now = self.engine.now();
+            if let Some(links) = self.links.as_mut().filter(|links| links.next() <= now) {
+                links.sample(now, &mut self.engine, &self.built);
+            }
             if self.ended.is_none() && self.met && self.engine.now() >= self.last {
                 self.ended = Some(Ended::Done(self.last));
             }
@@ -252,6 +261,7 @@ impl<'a> Simulation<'a> {
             _ => self.engine.now(),
         };
         self.check_for_deadlocks(end);
+        let links = self.links.take().map(|l| l.finish(end, &mut self.engine, &self.built));
         let interrupted = matches!(self.ended, Some(Ended::Stopped(_))) && self.stall.is_none();
         let execution = self.engine.stats();
         let unsent = unsent(&mut self.engine, &self.built.fabric, end);
@@ -262,6 +272,7 @@ impl<'a> Simulation<'a> {
         }
         let mut record = collect(self.scenario, &self.built, &nodes, &unsent, end);
         let followed = self.follows.then(|| follow::gather(&self.built, &mut nodes, &record.flows));
+        record.links = links.unwrap_or_default();
         record.interrupted = interrupted;
         record.stalled = self.stall.is_some();
         let mut warnings = std::mem::take(&mut self.built.warnings);
@@ -288,11 +299,14 @@ impl Simulation<'_> {
                 flying.iter().for_each(|one| self.engine.push_link(direction.link, one));
             }
         }
+        let links = self.links.clone();
+        let links = links.map(|l| l.finish(end, &mut self.engine, &self.built));
         self.engine.refresh();
         let copy = |n| self.engine.node_mut(NodeId(n)).clone();
         let mut nodes: Vec<AnyNode> = (0..fabric.nodes()).map(copy).collect();
         machine::part(&mut nodes);
         let mut record = collect(self.scenario, &self.built, &nodes, &sent, end);
+        record.links = links.unwrap_or_default();
         record.interrupted = true;
         record.deadlocks = self.deadlocks.clone().unwrap_or_default().finish().0;
         record

@@ -88,6 +88,7 @@ impl Work<'_> {
             law_logs: Some(&logs),
             agent: self.around.agent(),
             laws: self.around.laws(),
+            links: true,
             ..Outputs::default()
         };
         let simulation = Simulation::watched(self.scenario, seed, self.options, outputs, watch)?;

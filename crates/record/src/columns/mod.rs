@@ -7,6 +7,7 @@
 mod credits;
 mod flows;
 mod keys;
+mod links;
 mod memory;
 mod pauses;
 mod ports;
@@ -197,12 +198,13 @@ pub struct Explained {
 }
 
 /// The tables, in the order of the manifest.
-pub(crate) const TABLES: [&dyn TableOf; 14] = [
+pub(crate) const TABLES: [&dyn TableOf; 15] = [
     &runs::HOSTS,
     &flows::FLOWS,
     &credits::CREDITS,
     &credits::CLASS_ARRIVALS,
     &ports::PORTS,
+    &links::LINKS,
     &runs::SERIES,
     &runs::RUNS,
     &rpcs::CONNECTIONS,

@@ -1,18 +1,19 @@
-//! The fabric as a picture: switches in rows by their distance from hosts, every link in the colour of what it did.
+//! The fabric as a picture: switches in rows by their distance from hosts, every link in the colour of what it did, over the whole run or,
+//! by a slider, in each of its intervals. Of a large fabric the picture is one of groups ([`crate::bundles`]).
+
+mod over_time;
 
 use super::beside::picks;
 use super::links::{mean_use, ramp, shade, shorten};
 use super::{Figure, WIDE, micro};
+use crate::bundles::Bundles;
 use crate::columns::PortRow;
 use crate::human::{bytes, count, percent};
 use crate::rows::RunRecord;
 use crate::svg::{Canvas, esc, px};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
-/// Switches and links between switches in a picture at most; the map of utilisation has those of larger fabrics.
-const MAX_SWITCHES: usize = 160;
-const MAX_CABLES: usize = 1_700;
-const MAX_HOSTS: usize = 10_000;
+pub(super) const SCRIPT: &str = include_str!("fabric/fabric.js");
 
 /// Height between two rows of switches, and of a switch.
 const ROW: f64 = 96.0;
@@ -29,42 +30,85 @@ const APART: f64 = 1.7;
 /// What colours a link.
 struct Measure {
     name: &'static str,
-    /// Of each port; `None`: the link was dead all the time.
+    /// Of each bundle; `None`: the links were dead all the time.
     values: Vec<Option<f64>>,
     /// What the darkest shade stands for.
     full: f64,
     text: fn(f64) -> String,
+    /// The same in each interval.
+    over_time: Option<over_time::What>,
 }
 
-/// The picture, once for each measure of which there is anything; none of a fabric that is too large or has hosts without a switch.
+impl Measure {
+    /// What a bundle's value is of the darkest shade.
+    fn part(&self, bundle: usize) -> f64 {
+        self.values[bundle].map_or(0.0, |value| value / self.full)
+    }
+}
+
+/// The picture, once for each measure of which there is anything; none of a fabric that has hosts without a switch or is no picture even in groups.
 pub(super) fn picture(runs: &[RunRecord]) -> Option<Figure> {
-    let plan = Plan::of(runs.first()?)?;
-    let measures = measures(runs);
+    let run = runs.first()?;
+    let bundles = bundles(run)?;
+    let plan = Plan::of(&bundles, run.hosts.len());
+    let measures = measures(runs, &bundles);
     let drawn = |measure: &Measure| {
         let ends = format!("{} at most", (measure.text)(measure.full));
-        let ramp = if measure.full == 1.0 { ramp("100 % of the link's rate") } else { ramp(&ends) };
-        let svg = plan.draw(&runs[0], measure);
+        let ramp = if measure.full == 1.0 { ramp(OF_RATE) } else { ramp(&ends) };
+        let svg = plan.draw(&bundles, measure);
         (measure.name.to_string(), format!("{ramp}<div class=\"plot\">{svg}</div>"))
     };
     let parts: Vec<(String, String)> = measures.iter().map(drawn).collect();
+    let times = over_time::controls(runs, &plan, &bundles, &measures);
+    let mut caption = String::from(
+        "Each switch in a row by its distance from hosts; each cable is two lines, one for each direction, upwards on the \
+         left. A host is a cell below its switch: upper half, the link to it; lower half, the link from it. ",
+    );
+    if bundles.all.iter().any(|bundle| bundle.links > 1) {
+        caption += "Links between the same two groups of nodes are one line or cell: mean utilisation, the longest queue, sums of the rest. ";
+    }
+    caption += "Whole run: utilisation is the mean over seeds, queues are the largest of any seed, counts and times are sums, \
+                warm-up included; names and numbers under the pointer, and in ports.csv.";
+    if let Some((_, about)) = &times {
+        caption += about;
+    }
     Some(Figure {
         id: "fabric".into(),
         title: "The fabric".into(),
-        plot: picks("fabric", "Colour", &parts, 0),
-        caption: "Each switch in a row by its distance from hosts; each cable is two lines, one for each direction, upwards on the \
-                  left. A host is a cell below its switch: upper half, the link to it; lower half, the link from it. Utilisation \
-                  is the mean over seeds, queues are the largest of any seed, counts and times are sums. Whole simulation, \
-                  warm-up included; names and numbers under the pointer, and in ports.csv."
-            .into(),
+        plot: times.map_or(String::new(), |(html, _)| html) + &picks("fabric", "Colour", &parts, 0),
+        caption,
     })
 }
 
+const OF_RATE: &str = "100 % of the link's rate";
+
+fn bundles(run: &RunRecord) -> Option<Bundles> {
+    let mut names: Vec<&str> = run.hosts.iter().map(String::as_str).collect();
+    let mut index: BTreeMap<&str, u32> = (0..).zip(&names).map(|(at, name)| (*name, at)).collect();
+    for port in &run.ports {
+        index.entry(&port.node).or_insert_with(|| {
+            names.push(&port.node);
+            names.len() as u32 - 1
+        });
+    }
+    let ends =
+        |port: &PortRow| Some((*index.get(port.node.as_str())?, *index.get(port.peer.as_str())?));
+    let ports: Vec<(u32, u32)> = run.ports.iter().map(ends).collect::<Option<_>>()?;
+    Bundles::of(&names, run.hosts.len(), &ports)
+}
+
 /// Utilisation, and what else happened anywhere.
-fn measures(runs: &[RunRecord]) -> Vec<Measure> {
+fn measures(runs: &[RunRecord], bundles: &Bundles) -> Vec<Measure> {
+    use over_time::What;
     let over_runs = |of: fn(&PortRow) -> f64, join: fn(f64, f64) -> f64| -> Vec<Option<f64>> {
-        (0..runs[0].ports.len())
-            .map(|at| runs.iter().filter_map(|run| run.ports.get(at)).map(of).reduce(join))
-            .collect()
+        let mut all = vec![None; bundles.all.len()];
+        for run in runs {
+            for (port, bundle) in run.ports.iter().zip(&bundles.of_port) {
+                let one: &mut Option<f64> = &mut all[*bundle as usize];
+                *one = Some(one.map_or(of(port), |other| join(other, of(port))));
+            }
+        }
+        all
     };
     let add = |a: f64, b: f64| a + b;
     let whole: fn(f64) -> String = |n| count(n as u64);
@@ -74,24 +118,28 @@ fn measures(runs: &[RunRecord]) -> Vec<Measure> {
             values: over_runs(|port| port.max_queue.get() as f64, f64::max),
             full: 0.0,
             text: |n| bytes(n as u64),
+            over_time: Some(What::Queue),
         },
         Measure {
             name: "Packets dropped or lost",
             values: over_runs(|port| (port.dropped_packets + port.lost_packets) as f64, add),
             full: 0.0,
             text: whole,
+            over_time: Some(What::Dropped),
         },
         Measure {
             name: "Packets marked",
             values: over_runs(|port| port.marked_packets as f64, add),
             full: 0.0,
             text: whole,
+            over_time: Some(What::Marked),
         },
         Measure {
             name: "Packets trimmed",
             values: over_runs(|port| port.trimmed_packets as f64, add),
             full: 0.0,
             text: whole,
+            over_time: None,
         },
         Measure {
             name: "Credits dropped",
@@ -104,10 +152,24 @@ fn measures(runs: &[RunRecord]) -> Vec<Measure> {
             values: over_runs(|port| port.paused.as_secs_f64() * 1e6, add),
             full: 0.0,
             text: micro,
+            over_time: Some(What::Paused),
         },
     ];
-    let mut all =
-        vec![Measure { name: "Utilisation", values: mean_use(runs), full: 1.0, text: percent }];
+    let mut sums = vec![(0.0, 0_u32); bundles.all.len()];
+    for (used, bundle) in mean_use(runs).into_iter().zip(&bundles.of_port) {
+        if let Some(used) = used {
+            let (sum, links) = &mut sums[*bundle as usize];
+            (*sum, *links) = (*sum + used, *links + 1);
+        }
+    }
+    let mean = |(sum, links): (f64, u32)| (links > 0).then(|| sum / f64::from(links));
+    let mut all = vec![Measure {
+        name: "Utilisation",
+        values: sums.into_iter().map(mean).collect(),
+        full: 1.0,
+        text: percent,
+        over_time: Some(What::Busy),
+    }];
     all.extend(others.into_iter().filter_map(|measure| {
         let full = measure.values.iter().flatten().copied().fold(0.0, f64::max);
         (full > 0.0).then_some(Measure { full, ..measure })
@@ -126,93 +188,50 @@ struct Spot {
 
 /// Where everything is.
 struct Plan {
-    /// Of switches and hosts, by name.
-    spots: BTreeMap<String, Spot>,
-    /// Switches from the top down, in canonical order.
-    switches: Vec<String>,
+    /// Of each group.
+    spots: Vec<Spot>,
+    /// Groups of switches from the top down, in canonical order.
+    switches: Vec<usize>,
     hosts: usize,
     height: f64,
 }
 
 impl Plan {
-    fn of(run: &RunRecord) -> Option<Self> {
-        let mut distance: BTreeMap<&str, usize> =
-            run.hosts.iter().map(|host| (host.as_str(), 0)).collect();
-        let hosts = distance.len();
-        let mut peers: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        for port in &run.ports {
-            peers.entry(&port.node).or_default().push(&port.peer);
-        }
-        let mut next: VecDeque<&str> = run.hosts.iter().map(String::as_str).collect();
-        while let Some(node) = next.pop_front() {
-            let far = distance[node] + 1;
-            for peer in peers.get(node).into_iter().flatten() {
-                if !distance.contains_key(peer) {
-                    distance.insert(peer, far);
-                    next.push_back(peer);
-                }
-            }
-        }
-        // Rows from the bottom up, each in the order in which ports name its switches.
-        let mut rows: Vec<Vec<&str>> = Vec::new();
-        let mut seen = std::collections::BTreeSet::new();
-        for name in run.ports.iter().map(|port| port.node.as_str()) {
-            let far = *distance.get(name)?;
-            if far == 0 || !seen.insert(name) {
-                continue;
-            }
-            rows.resize(rows.len().max(far), Vec::new());
-            rows[far - 1].push(name);
-        }
-        let cables = run
-            .ports
-            .iter()
-            .filter(|port| distance[port.node.as_str()] > 0 && distance[port.peer.as_str()] > 0);
-        if rows.is_empty()
-            || rows.iter().any(Vec::is_empty)
-            || seen.len() > MAX_SWITCHES
-            || hosts > MAX_HOSTS
-            || cables.count() > MAX_CABLES
-        {
-            return None;
-        }
-        let mut plan = Self { spots: BTreeMap::new(), switches: Vec::new(), hosts, height: 0.0 };
-        let bottom = rows.len() as f64 * ROW - ROW + SWITCH + 1.0;
-        for (up, row) in rows.iter().enumerate().rev() {
-            let each = WIDE / row.len() as f64;
-            for (at, name) in row.iter().enumerate() {
-                let spot = Spot {
+    fn of(bundles: &Bundles, hosts: usize) -> Self {
+        let groups = &bundles.groups;
+        let up = groups.iter().map(|group| group.row).max().unwrap_or(1);
+        let none = Spot { x: 0.0, y: 0.0, width: 0.0, height: 0.0 };
+        let mut plan =
+            Self { spots: vec![none; groups.len()], switches: Vec::new(), hosts, height: 0.0 };
+        let bottom = up as f64 * ROW - ROW + SWITCH + 1.0;
+        for row in (1..=up).rev() {
+            let here: Vec<usize> = (0..groups.len()).filter(|at| groups[*at].row == row).collect();
+            let each = WIDE / here.len() as f64;
+            for (at, group) in here.iter().enumerate() {
+                plan.spots[*group] = Spot {
                     x: (at as f64 + 0.5) * each,
-                    y: bottom - up as f64 * ROW - SWITCH / 2.0,
+                    y: bottom - (row - 1) as f64 * ROW - SWITCH / 2.0,
                     width: (each * 0.8).min(130.0),
                     height: SWITCH,
                 };
-                plan.spots.insert((*name).into(), spot);
-                plan.switches.push((*name).into());
             }
+            plan.switches.extend(here);
         }
-        plan.place_hosts(run, &distance, WIDE / rows[0].len() as f64, bottom)?;
-        Some(plan)
+        let lowest = groups.iter().filter(|group| group.row == 1).count();
+        plan.place_hosts(bundles, WIDE / lowest as f64, bottom);
+        plan
     }
 
     /// Hosts in a block below the first switch that each is connected to.
-    fn place_hosts(
-        &mut self,
-        run: &RunRecord,
-        distance: &BTreeMap<&str, usize>,
-        room: f64,
-        bottom: f64,
-    ) -> Option<()> {
-        let mut below: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        let mut placed = std::collections::BTreeSet::new();
-        for port in run.ports.iter().filter(|port| distance[port.node.as_str()] == 0) {
-            if placed.insert(port.node.as_str()) {
-                // A host whose first cable leads to a host has no place in rows of switches.
-                (*distance.get(port.peer.as_str())? > 0).then_some(())?;
-                below.entry(&port.peer).or_default().push(&port.node);
+    fn place_hosts(&mut self, bundles: &Bundles, room: f64, bottom: f64) {
+        let mut below: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        let mut placed = vec![false; bundles.groups.len()];
+        for bundle in bundles.all.iter().filter(|bundle| bundles.groups[bundle.from].row == 0) {
+            if !std::mem::replace(&mut placed[bundle.from], true) {
+                below.entry(bundle.to).or_default().push(bundle.from);
             }
         }
-        let most = below.values().map(Vec::len).max()?;
+        let most = below.values().map(Vec::len).max().unwrap_or(1);
         let wide = room * 0.88;
         let rows = most.div_ceil(((wide / LEAST_HOST) as usize).max(1));
         let columns = most.div_ceil(rows);
@@ -223,57 +242,67 @@ impl Plan {
             let left = self.spots[*switch].x - columns as f64 * side / 2.0;
             for (at, host) in hosts.iter().enumerate() {
                 let (row, column) = (at / columns, at % columns);
-                let spot = Spot {
+                self.spots[*host] = Spot {
                     x: left + (column as f64 + 0.5) * side,
                     y: top + (row as f64 + 0.5) * side,
                     width: side,
                     height: side,
                 };
-                self.spots.insert((*host).into(), spot);
             }
         }
         self.height = top + most.div_ceil(columns) as f64 * side + 4.0;
-        Some(())
     }
 
-    fn draw(&self, run: &RunRecord, measure: &Measure) -> String {
+    /// Bundles in the order in which they are drawn: cables, what stands out on top, then cells of hosts. Those within one group have no place.
+    fn order(&self, bundles: &Bundles, measure: &Measure) -> Vec<usize> {
+        let drawn = |at: &usize| bundles.all[*at].from != bundles.all[*at].to;
+        let of_host = |at: &usize| {
+            let bundle = &bundles.all[*at];
+            bundles.groups[bundle.from].row == 0 || bundles.groups[bundle.to].row == 0
+        };
+        let (cells, mut cables): (Vec<usize>, Vec<usize>) =
+            (0..bundles.all.len()).filter(drawn).partition(of_host);
+        cables.sort_by(|a, b| measure.part(*a).total_cmp(&measure.part(*b)));
+        cables.into_iter().chain(cells).collect()
+    }
+
+    fn draw(&self, bundles: &Bundles, measure: &Measure) -> String {
         let mut canvas = Canvas::default();
-        let (mut cells, mut cables) = (Canvas::default(), Vec::new());
-        let hosts: std::collections::BTreeSet<&str> =
-            run.hosts.iter().map(String::as_str).collect();
-        for (port, value) in run.ports.iter().zip(&measure.values) {
-            let (from, to) = (self.spots[&port.node], self.spots[&port.peer]);
-            let part = value.map_or(0.0, |value| value / measure.full);
-            let said = value.map_or("dead".into(), measure.text);
-            let title = format!("{} → {}: {said}", port.node, port.peer);
-            let ends = (hosts.contains(port.node.as_str()), hosts.contains(port.peer.as_str()));
-            match ends {
-                (false, false) => cables.push((part, from, to, title)),
-                (from_host, _) => {
-                    cell(&mut cells, if from_host { from } else { to }, from_host, part, &title)
-                }
+        let groups = &bundles.groups;
+        for at in self.order(bundles, measure) {
+            let bundle = &bundles.all[at];
+            let said = measure.values[at].map_or("dead".into(), measure.text);
+            let title = format!("{}: {said}", named(bundles, at));
+            let (from, to) = (self.spots[bundle.from], self.spots[bundle.to]);
+            match (groups[bundle.from].row, groups[bundle.to].row) {
+                (0, _) => cell(&mut canvas, from, true, measure.part(at), &title),
+                (_, 0) => cell(&mut canvas, to, false, measure.part(at), &title),
+                _ => cable(&mut canvas, from, to, measure.part(at), &title),
             }
         }
-        // What stands out lies on top.
-        cables.sort_by(|a, b| a.0.total_cmp(&b.0));
-        for (part, from, to, title) in cables {
-            cable(&mut canvas, from, to, part, &title);
-        }
-        canvas.add(&cells);
-        for name in &self.switches {
-            let spot = self.spots[name];
+        for group in &self.switches {
+            let (spot, name) = (self.spots[*group], &groups[*group].name);
             let corner = (spot.x - spot.width / 2.0, spot.y - spot.height / 2.0);
             canvas.rect(corner, (spot.width, spot.height), "surface", name);
             canvas.text((spot.x, spot.y + 4.0), "mid cell", &fitting(name, spot.width));
         }
-        let about = format!(
-            "{} switches, {} hosts: {}",
-            self.switches.len(),
-            self.hosts,
-            esc(measure.name)
-        );
+        let kind = if groups.iter().any(|group| group.name.contains("..")) {
+            "groups of switches"
+        } else {
+            "switches"
+        };
+        let about =
+            format!("{} {kind}, {} hosts: {}", self.switches.len(), self.hosts, esc(measure.name));
         canvas.inline(WIDE, self.height, &about)
     }
+}
+
+/// `leaf[0] → spine[1]`, and how many links that is if there are several.
+fn named(bundles: &Bundles, at: usize) -> String {
+    let bundle = &bundles.all[at];
+    let [from, to] = [bundle.from, bundle.to].map(|group| &bundles.groups[group].name);
+    let links = if bundle.links > 1 { format!(" ({} links)", bundle.links) } else { String::new() };
+    format!("{from} → {to}{links}")
 }
 
 /// One half of a host's cell.
@@ -284,15 +313,27 @@ fn cell(canvas: &mut Canvas, at: Spot, from_host: bool, part: f64, title: &str) 
     canvas.rect((at.x - at.width / 2.0, top), (at.width - gap, tall), shade(part), title);
 }
 
-/// A switch's name, or its indices alone where the name finds no room: `pod[1].edge[2]` is `1.2`.
+/// A switch's name, or its indices alone where the name finds no room: `pod[1].edge[2]` is `1.2`, and `pod[1].edge[0..7]` is `1`.
 fn fitting(name: &str, width: f64) -> String {
     let room = (width / LETTER) as usize;
     if name.chars().count() <= room {
         return name.into();
     }
-    let parts = name.split(|c: char| !c.is_ascii_digit()).filter(|part| !part.is_empty());
-    let indices = parts.collect::<Vec<_>>().join(".");
-    if indices.is_empty() { shorten(name, room) } else { shorten(&indices, room) }
+    let index = |c: char| !c.is_ascii_digit() && c != '.';
+    let mut indices: Vec<&str> = name
+        .split(index)
+        .map(|part| part.trim_matches('.'))
+        .filter(|part| !part.is_empty())
+        .collect();
+    if indices.len() > 1 {
+        indices.pop_if(|last| last.contains(".."));
+    }
+    let indices = indices.join(".");
+    if indices.is_empty() {
+        shorten(name, room)
+    } else {
+        shorten(&indices.replace("..", "-"), room)
+    }
 }
 
 /// One direction of a cable: a thin area beside its middle, on the left of who goes upwards. Between switches of one row it hangs below them.
@@ -361,14 +402,21 @@ mod tests {
     }
 
     #[test]
-    fn hosts_without_a_switch_and_fabrics_too_large_have_none() {
+    fn hosts_without_a_switch_and_fabrics_too_deep_have_none() {
         assert!(picture(&[run(&["a", "b"], &[("a", "b")])]).is_none());
         assert!(picture(&[RunRecord::default()]).is_none());
-        let names: Vec<String> = (0..=MAX_SWITCHES).map(|n| format!("s{n}")).collect();
+        let names: Vec<String> = (0..=160).map(|n| format!("s{n}")).collect();
         let cables: Vec<_> =
             names.windows(2).map(|two| (two[0].as_str(), two[1].as_str())).collect();
         let mut all = vec![("h", "s0")];
         all.extend(cables);
         assert!(picture(&[run(&["h"], &all)]).is_none());
+    }
+
+    #[test]
+    fn names_that_find_no_room_are_indices() {
+        let names = ["leaf[7]", "pod[1].edge[2]", "pod[3].edge[0..7]", "core[4..7]", "spine"];
+        let fit = names.map(|name| fitting(name, 30.0));
+        assert_eq!(fit, ["7", "1.2", "3", "4-7", "…ine"]);
     }
 }

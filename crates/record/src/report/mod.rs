@@ -147,6 +147,9 @@ pub fn page(title: &str, kind: &str, body: &str) -> String {
     if body.contains("class=\"plot panels\"") {
         let _ = write!(html, "<script>\n{}</script>\n", host::SCRIPT);
     }
+    if body.contains("class=\"zoom times\"") {
+        let _ = write!(html, "<script>\n{}</script>\n", fabric::SCRIPT);
+    }
     html.push_str("</body>\n</html>\n");
     html
 }
