@@ -23,7 +23,8 @@ fn run_folder() {
     let path = folder("run");
     let about = support::about(&[1]);
     let mut dir = RunDir::create(&path, &about, IfExists::Refuse).unwrap();
-    let run = support::with_memory(support::with_class_pauses(support::run(1, 12)));
+    let run = support::with_links(support::run(1, 12));
+    let run = support::with_memory(support::with_class_pauses(run));
     dir.add(&run).unwrap();
     dir.finish(std::slice::from_ref(&run), Default::default()).unwrap();
     let mut files: Vec<(PathBuf, String)> = std::fs::read_dir(&path)

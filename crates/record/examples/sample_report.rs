@@ -13,7 +13,8 @@ fn main() {
     let seeds: Vec<u64> = (1..=args.next().and_then(|n| n.parse().ok()).unwrap_or(5)).collect();
     let about = support::about(&seeds);
     let every = Span::from_us(1);
-    let run = |seed: &u64| support::with_memory_series(support::run(*seed, flows), every);
+    let whole = |seed: u64| support::with_links(support::run(seed, flows));
+    let run = |seed: &u64| support::with_memory_series(whole(*seed), every);
     let runs: Vec<_> = seeds.iter().map(run).collect();
     let summary = Summary::of(&about, &runs);
     print!("{}", summary.render(100, false));

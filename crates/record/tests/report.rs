@@ -5,8 +5,8 @@ mod support;
 use forebay_record::{About, Quantity, RunRecord, Series, Summary, report};
 use forebay_units::{Bytes, Span, Time};
 use support::{
-    about, run, with_class_pauses, with_credits, with_memory, with_memory_series, with_rpcs,
-    with_why,
+    about, run, with_class_pauses, with_credits, with_links, with_memory, with_memory_series,
+    with_rpcs, with_why,
 };
 
 fn page(about: &About, runs: &[RunRecord]) -> String {
@@ -91,6 +91,21 @@ fn who_was_paused_stands_beside_what_the_pause_cost() {
 }
 
 #[test]
+fn the_fabric_has_a_slider_where_links_were_sampled() {
+    let about = about(&[1, 2]);
+    let runs = [1, 2].map(|seed| with_links(run(seed, 400)));
+    let html = page(&about, &runs);
+    assert_sound(&html);
+    let fabric = &html[html.find("id=\"fabric\"").expect("the picture is there")..];
+    let fabric = &fabric[..fabric.find("</section>").unwrap()];
+    assert!(fabric.contains("max=\"8\"") && fabric.contains("8 intervals of seed 1"));
+    assert!(fabric.contains("\"end\":\"7 in an interval\""), "of the drops");
+    let bare = page(&about, &[run(1, 400), run(2, 400)]);
+    assert!(!bare.contains("class=\"slider\"") && bare.contains("id=\"fabric\""));
+    assert!(bare.len() < html.len() - 4_000, "no script without a slider");
+}
+
+#[test]
 fn no_name_can_become_markup() {
     let hostile = "</script><script>alert('x')</script><b onload=\"x\">&";
     let mut about = about(&[1]);
@@ -102,7 +117,10 @@ fn no_name_can_become_markup() {
     about.settings = vec![(hostile.into(), hostile.into())];
     about.release = hostile.into();
     about.rerun = Some(hostile.into());
-    let mut one = run(1, 400);
+    let mut one = with_links(run(1, 400));
+    for port in &mut one.links {
+        port.node = format!("{}{hostile}", port.node);
+    }
     for port in &mut one.ports {
         port.node = format!("{}{hostile}", port.node);
     }

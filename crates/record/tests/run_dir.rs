@@ -13,7 +13,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use support::{
-    about, run, with_class_pauses, with_credits, with_memory_series, with_rpcs, with_why,
+    about, run, with_class_pauses, with_credits, with_links, with_memory_series, with_rpcs,
+    with_why,
 };
 
 /// A fresh path under the target directory.
@@ -37,7 +38,7 @@ fn write(path: &Path, about: &About, runs: &[RunRecord], wall_s: f64) -> forebay
 }
 
 fn sampled(seed: u64) -> RunRecord {
-    let whole = with_credits(with_rpcs(run(seed, 600), 40));
+    let whole = with_links(with_credits(with_rpcs(run(seed, 600), 40)));
     with_why(with_class_pauses(with_memory_series(whole, Span::from_us(100))))
 }
 
@@ -65,6 +66,7 @@ fn assert_same(a: &RunRecord, b: &RunRecord) {
     assert_eq!(a.connections, b.connections);
     assert_eq!(a.rpcs, b.rpcs);
     assert_eq!(a.ports, b.ports);
+    assert_eq!(a.links, b.links);
     assert_eq!(a.class_pauses, b.class_pauses);
     assert_eq!(a.deadlocks, b.deadlocks);
     assert_eq!(a.memory, b.memory);
@@ -93,6 +95,7 @@ fn the_same_run_leaves_the_same_bytes_and_reads_back_whole() {
             "deadlocks.csv",
             "flows.csv",
             "hosts.csv",
+            "links.csv",
             "manifest.json",
             "memory.csv",
             "memory_series.csv",

@@ -143,12 +143,10 @@ pub fn page(title: &str, kind: &str, body: &str) -> String {
         themes()
     );
     html.push_str(body);
-    let _ = write!(html, "\n</main>\n<script>\n{SCRIPT}</script>\n");
+    let over_time = if body.contains("class=\"slider\"") { fabric::SCRIPT } else { "" };
+    let _ = write!(html, "\n</main>\n<script>\n{SCRIPT}{over_time}</script>\n");
     if body.contains("class=\"plot panels\"") {
         let _ = write!(html, "<script>\n{}</script>\n", host::SCRIPT);
-    }
-    if body.contains("class=\"zoom times\"") {
-        let _ = write!(html, "<script>\n{}</script>\n", fabric::SCRIPT);
     }
     html.push_str("</body>\n</html>\n");
     html

@@ -326,6 +326,38 @@ def picks(browser):
     return problems
 
 
+# What the picture of the fabric shows: the interval in words, and the shade of each link.
+FABRIC = """[document.querySelector('.slider output').textContent,
+  [...[...document.querySelectorAll('#fabric .picked')].find(p => p.offsetWidth).querySelectorAll('svg [class^=h]')].map(s => s.getAttribute('class')).join('')]"""
+
+
+def fabric(browser):
+    """The slider colours the links by what they did in an interval; keys and the button move it; at its start is the whole run."""
+    problems = []
+    words, before = browser.value(FABRIC)
+    if words != "whole run":
+        problems.append(f"at first it shows \"{words}\"")
+    browser.value("document.querySelector('.slider input').focus()")
+
+    def key(name, code):
+        for kind in ["rawKeyDown", "keyUp"]:
+            browser.call("Input.dispatchKeyEvent", type=kind, key=name, code=name, windowsVirtualKeyCode=code)
+        return browser.value(FABRIC)
+
+    first, third = key("ArrowRight", 39), [key("ArrowRight", 39), key("ArrowRight", 39)][1]
+    if first[0] != "0 to 2.5 ms" or third[0] != "5 to 7.5 ms":
+        problems.append(f"arrow keys lead to \"{first[0]}\" and \"{third[0]}\"")
+    if first[1] in (before, third[1]) or set(third[1].split("h")[1:]) != {"9"}:
+        problems.append(f"in the third interval all links are full, and they are drawn as {third[1][:60]}")
+    browser.value("document.querySelector('.slider button').click()")
+    if browser.value(FABRIC)[0] != "7.5 to 10 ms" or browser.value("document.querySelector('.slider button').textContent") != "Pause":
+        problems.append("it does not play")
+    browser.value("document.querySelector('.slider button').click()")
+    if key("Home", 36) != ["whole run", before]:
+        problems.append("the whole run does not come back")
+    return problems
+
+
 def check(browser, url):
     problems = []
 
@@ -384,6 +416,8 @@ def check(browser, url):
         problems.append(f"one cursor: {problem}")
     for problem in parts(browser):
         problems.append(f"a part of the run: {problem}")
+    for problem in fabric(browser):
+        problems.append(f"fabric over time: {problem}")
     for problem in picks(browser):
         problems.append(f"seeds: {problem}")
     for problem in zooms(browser):

@@ -6,8 +6,8 @@
 use forebay_record::why::{Part, WhyRow};
 use forebay_record::{
     About, CacheSample, ClassArrivalRow, ClassPauseRow, ConnectionRow, CreditPool, CreditRow,
-    CreditsSample, DeadlockRow, FaultSpan, FlowRow, MemoryRow, MemorySample, MemorySeries,
-    NodeCounters, PortRow, Quantity, RpcRow, RunRecord, Series,
+    CreditsSample, DeadlockRow, FaultSpan, FlowRow, LinksRow, MemoryRow, MemorySample,
+    MemorySeries, NodeCounters, PortRow, Quantity, RpcRow, RunRecord, Series,
 };
 use forebay_units::math::{ln, mix};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
@@ -229,6 +229,31 @@ pub fn run(seed: u64, flows: u64) -> RunRecord {
         digest: mix(seed),
         ..RunRecord::default()
     }
+}
+
+/// The same run with its links over time: in eight intervals each is as busy as over the whole run, but in the third, in which one of
+/// them drops, marks and is paused.
+pub fn with_links(mut run: RunRecord) -> RunRecord {
+    let row = |(at, port): (usize, &PortRow)| {
+        let third = |value: f32| match at {
+            5 => (0..8).map(|i| if i == 2 { value } else { 0.0 }).collect(),
+            _ => Vec::new(),
+        };
+        let busy = (at % 10) as f32 / 10.0;
+        LinksRow {
+            node: port.node.clone(),
+            peer: port.peer.clone(),
+            links: 1,
+            every: Span::from_us(2_500),
+            busy: (0..8).map(|i| if i == 2 { 1.0 } else { busy }).collect(),
+            queue: third(123_456.0),
+            dropped: third(7.0),
+            marked: third(70.0),
+            paused: third(0.125),
+        }
+    };
+    run.links = run.ports.iter().enumerate().map(row).collect();
+    run
 }
 
 /// A made-up simulation of which every seventh flow is explained: sending, the window, and queueing behind the flow before it.

@@ -2,7 +2,7 @@
 // Its data have a letter for each link and interval, in the order of the shapes of the first picture; "*12;" stands for twelve times "A".
 (function () {
   var letters = "ABCDEFGHIJKLMOPQRSTUVWXYZabcdefghjklmnopqrstuvwxyz0123456789+-/=", top = letters.length - 1;
-  document.querySelectorAll(".times").forEach(function (bar) {
+  document.querySelectorAll(".slider").forEach(function (bar) {
     var data = JSON.parse(bar.querySelector("script").textContent), figure = bar.parentNode;
     var slider = bar.querySelector("input"), button = bar.querySelector("button"), output = bar.querySelector("output");
     var picks = Array.from(figure.querySelectorAll(".pick")), timer = null, names = null;
@@ -41,11 +41,11 @@
         var letter = text ? Math.max(0, letters.indexOf(text[one.at])) : 0;
         var shade = letter && Math.min(9, Math.max(1, Math.floor(letter / top * 10))), next = text ? "h" + shade : one.first;
         one.share = text ? letter / top : null;
+        // What stands out lies on top of other cables, below hosts and switches; of the whole run, as it was drawn.
+        if (one.shape.tagName === "path" && (!text || (shade > 4 && next !== one.now))) picture.cells.parentNode.insertBefore(one.shape, picture.cells);
         if (next === one.now) return;
         one.shape.setAttribute("class", next);
         one.now = next;
-        // What stands out lies on top of other cables, below hosts and switches.
-        if (shade > 4 && one.shape.tagName === "path") picture.cells.parentNode.insertBefore(one.shape, picture.cells);
       });
       var from = frame * data.every / data.unit, to = Math.min(data.end, (frame + 1) * data.every) / data.unit;
       function round(value) { return Number(value.toPrecision(4)); }

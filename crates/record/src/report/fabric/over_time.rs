@@ -29,6 +29,8 @@ pub(super) enum What {
 }
 
 impl What {
+    const ALL: [Self; 5] = [Self::Busy, Self::Queue, Self::Dropped, Self::Marked, Self::Paused];
+
     fn of(self, row: &LinksRow) -> &[f32] {
         match self {
             Self::Busy => &row.busy,
@@ -80,10 +82,8 @@ pub(super) fn controls(
     let rows: Vec<Option<&LinksRow>> =
         plan.order(bundles, measures.first()?).into_iter().map(row_of).collect();
     let every = run.links[0].every;
-    let intervals = run.end.as_ps().div_ceil(every.as_ps().max(1)) as usize;
-    if intervals < 2 {
-        return None;
-    }
+    let lists = |row: &LinksRow| What::ALL.map(|what| what.of(row).len());
+    let intervals = run.links.iter().flat_map(lists).max().filter(|intervals| *intervals > 1)?;
     let joined = (rows.len() * intervals).div_ceil(MOST_LETTERS).max(1);
     let of_measure = |measure: &Measure| -> Value {
         measure.over_time.map_or(Value::Null, |what| letters(&rows, what, intervals, joined))
@@ -100,7 +100,7 @@ pub(super) fn controls(
         "measures": data,
     });
     let html = format!(
-        "<div class=\"zoom times\" hidden><button type=\"button\">Play</button>\
+        "<div class=\"slider\" hidden><button type=\"button\">Play</button>\
          <input type=\"range\" min=\"0\" max=\"{frames}\" value=\"0\" aria-label=\"Interval of the run\">\
          <output>whole run</output><script type=\"application/json\">{data}</script></div>"
     );
