@@ -65,7 +65,7 @@ pub(super) fn picture(runs: &[RunRecord]) -> Option<Figure> {
          left. A host is a cell below its switch: upper half, the link to it; lower half, the link from it. ",
     );
     if bundles.all.iter().any(|bundle| bundle.links > 1) {
-        caption += "Links between the same two groups of nodes are one line or cell: mean utilisation, the longest queue, sums of the rest. ";
+        caption += "Links between the same two groups of nodes are one line or cell: mean utilisation, the longest queue, sums of the rest. Names of groups are under the pointer. ";
     }
     caption += "Whole run: utilisation is the mean over seeds, queues are the largest of any seed, counts and times are sums, \
                 warm-up included; names and numbers under the pointer, and in ports.csv.";
