@@ -48,7 +48,7 @@ pub enum Verb {
     /// Make a scenario of files of another simulator, and say what became of each line
     #[command(after_help = examples::IMPORT)]
     Import(Import),
-    /// Write results as a Perfetto trace, or a scenario and results in the formats of the public HPCC simulator
+    /// Write results as Parquet, Arrow or a Perfetto trace, or a scenario and results in the formats of the public HPCC simulator
     #[command(after_help = examples::EXPORT)]
     Export(Export),
     /// Draw report.html of a results directory anew
@@ -434,12 +434,12 @@ pub struct Into {
 pub struct Export {
     /// What to write
     pub what: Exported,
-    /// Scenario file or results directory; fct and perfetto need the latter
+    /// Scenario file or results directory; fct, perfetto, parquet and arrow need the latter
     pub from: PathBuf,
     /// Flows of this seed [default: the first]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Write to this file instead of stdout; perfetto: instead of DIR/trace.pftrace
+    /// Write to this file instead of stdout; perfetto: instead of DIR/trace.pftrace; parquet and arrow: into this folder instead of DIR
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// paths: write numbers of switches instead of names, and count flows as "export flows" writes them
@@ -465,6 +465,10 @@ pub enum Exported {
     Fct,
     /// Flows, RPCs, queues, windows and hosts over time, for https://ui.perfetto.dev
     Perfetto,
+    /// All tables, NAME.parquet for each NAME.csv that has rows, for polars, pandas, DuckDB, Spark
+    Parquet,
+    /// The same as files of Apache Arrow (IPC, Feather), NAME.arrow
+    Arrow,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -35,7 +35,8 @@ pub const IMPORT: &str = r#"Example:
 
 pub const EXPORT: &str = r#"Example:
   forebay run --preset incast --out a
-  forebay export perfetto a               a/trace.pftrace, for https://ui.perfetto.dev"#;
+  forebay export perfetto a               a/trace.pftrace, for https://ui.perfetto.dev
+  forebay export parquet a                a/flows.parquet and so on, for polars, pandas, DuckDB"#;
 
 pub const REPORT: &str = r#"Example:
   forebay run --preset incast --out a

@@ -1,8 +1,9 @@
-//! `forebay export`: results as a Perfetto trace, and scenarios and results in the formats of the public HPCC simulator.
+//! `forebay export`: results as files with typed columns or a Perfetto trace, and scenarios and results in the formats of the public HPCC simulator.
 
 use crate::args::{Completion, Export, Exported, Ideal};
 use crate::failure::Failure;
 use crate::say;
+use forebay_record::columnar::{self, Format};
 use forebay_record::{About, FlowRow, RunDir, RunRecord, perfetto};
 use forebay_scenario::identity::{address, numbers};
 use forebay_scenario::import::Paths;
@@ -32,6 +33,8 @@ pub fn export(args: &Export) -> Result<(), Failure> {
         Exported::Paths => paths(args)?,
         Exported::Fct => fct(args)?,
         Exported::Perfetto => return perfetto(args),
+        Exported::Parquet => return columns(args, Format::Parquet),
+        Exported::Arrow => return columns(args, Format::Arrow),
     };
     match &args.out {
         None => say::data(&text),
@@ -117,6 +120,19 @@ fn perfetto(args: &Export) -> Result<(), Failure> {
     std::fs::write(&out, trace)
         .map_err(|error| Failure::io(format!("write {}", out.display()), &error))?;
     say::line(&format!("{}: open it at https://ui.perfetto.dev", out.display()));
+    Ok(())
+}
+
+/// A file for each table of all seeds, or of one.
+fn columns(args: &Export, format: Format) -> Result<(), Failure> {
+    let (about, mut runs) = results(args)?;
+    if let Some(seed) = args.seed {
+        runs = vec![of_seed(&runs, seed, args)?.clone()];
+    }
+    let folder = args.out.as_deref().unwrap_or(&args.from);
+    for file in columnar::export(folder, format, &runs, about.warmup)? {
+        say::line(&file.display().to_string());
+    }
     Ok(())
 }
 

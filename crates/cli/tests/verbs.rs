@@ -320,6 +320,25 @@ fn shells_and_man_know_every_verb() {
 }
 
 #[test]
+fn results_become_files_with_typed_columns() {
+    let here = Scratch::new();
+    here.write("small.toml", SMALL);
+    here.run(&["run", "small.toml", "--out", "small"]).ends(0);
+    for (what, magic) in [("parquet", &b"PAR1"[..]), ("arrow", b"ARROW1")] {
+        let said = here.run(&["export", what, "small"]).ends(0);
+        assert!(said.err.contains(&format!("small/flows.{what}")), "{}", said.err);
+        let flows = std::fs::read(here.path.join(format!("small/flows.{what}"))).unwrap();
+        assert!(flows.starts_with(magic) && flows.ends_with(magic), "{what}");
+        here.run(&["export", what, "small", "--seed", "1", "--out", "others"]).ends(0);
+        assert!(here.path.join(format!("others/links.{what}")).exists());
+        assert!(!here.path.join(format!("others/rpcs.{what}")).exists(), "a table without rows");
+    }
+    here.run(&["report", "small"]).ends(0);
+    let none = here.run(&["export", "parquet", "small.toml"]).ends(2);
+    assert!(none.err.contains("is no results directory; run the scenario first"), "{}", none.err);
+}
+
+#[test]
 fn results_become_a_perfetto_trace() {
     let here = Scratch::new();
     here.write("small.toml", SMALL);

@@ -3,6 +3,7 @@
 use crate::comparing::read_all;
 use crate::errors;
 use crate::table::Table;
+use forebay_record::columnar::{Format, export};
 use forebay_record::frame::{frame, frames};
 use forebay_record::why::{WhyRow, is_explained, sentences, share_of, slowest};
 use forebay_record::{
@@ -209,6 +210,20 @@ impl Results {
     /// The report, a page of HTML.
     fn report(&self, py: Python<'_>) -> String {
         py.detach(|| report::render(&self.about, self.summary(), &self.runs))
+    }
+
+    /// Writes a file for each table with rows into a folder, `format` "parquet" or "arrow".
+    fn export(&self, py: Python<'_>, folder: PathBuf, format: &str) -> PyResult<Vec<PathBuf>> {
+        let format = match format {
+            "parquet" => Format::Parquet,
+            "arrow" => Format::Arrow,
+            other => {
+                let why = format!("format=\"{other}\" is none; write \"parquet\" or \"arrow\"");
+                return Err(PyValueError::new_err(why));
+            }
+        };
+        let written = py.detach(|| export(&folder, format, &self.runs, self.about.warmup));
+        written.map_err(|error| errors::results(&error))
     }
 
     /// Writes a run directory, as `forebay run` would.

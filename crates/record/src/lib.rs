@@ -6,6 +6,7 @@
 mod about;
 pub mod bundles;
 pub mod capture;
+pub mod columnar;
 pub mod columns;
 mod dir;
 mod error;

@@ -298,6 +298,13 @@ class Results:
 
         self._core.save(os.fspath(path), force, now_utc(), " ".join(sys.argv))
 
+    def export(self, folder: str | Path, format: str = "parquet") -> list[Path]:
+        """Writes a file for each table that has rows, ``flows.parquet`` and so on, and returns their paths.
+
+        ``format`` is "parquet", or "arrow" for files of Arrow IPC (Feather). Numbers are not rounded as in CSV files.
+        """
+        return self._core.export(os.fspath(folder), format)
+
     def tell(self) -> None:
         """Warns of what a reader should know."""
         for text in self.warnings:
