@@ -365,7 +365,8 @@ impl Port {
 
     /// Bytes that have gone onto the wire by `now`, overhead of packets included and pause frames not. Served as for [`Port::queue`].
     pub fn sent(&self, now: Time) -> u64 {
-        let counted = self.hot.tx_bytes + self.hot.tx_packets * u64::from(self.cold.settings.overhead);
+        let counted =
+            self.hot.tx_bytes + self.hot.tx_packets * u64::from(self.cold.settings.overhead);
         let waiting = if self.is_work_conserving() { self.scheduled.bytes } else { 0 };
         (counted + waiting).saturating_sub(self.backlog(now))
     }
