@@ -11,6 +11,9 @@ use forebay_units::Time;
 /// Series drawn by name in one figure.
 const NAMED: usize = 4;
 
+/// A series whose peak is this small a part of the highest one is among the others.
+const SMALL: f64 = 100.0;
+
 /// Ports whose queues by class have a figure each, of all classes: the busiest, which come first in the record.
 const BY_CLASS: usize = 2;
 
@@ -140,7 +143,10 @@ fn figure(about: &About, run: &RunRecord, frame: &Frame, id: String) -> Option<F
     // Those with names in the order of the record, so that a flow has one colour in all its figures.
     let place = |series: &Series| run.series.iter().position(|s| s.name == series.name);
     let most = if port.is_some() { usize::MAX } else { NAMED };
-    let named = all.len().min(most);
+    // What is next to nothing beside the highest peak needs no name.
+    let highest = all.iter().map(|(_, peak)| *peak).fold(0.0, f64::max);
+    let shows = |one: &&(&Series, f64)| port.is_some() || failed(one.0) || one.1 * SMALL >= highest;
+    let named = all.iter().take(most).take_while(shows).count();
     all[..named].sort_by_key(|(series, _)| place(series));
     let tall = if top > 0.0 { round_up_scaled(top, unit) } else { 1.0 };
     let (x, y) = (Axis::linear(0.0, end_us), Axis::linear(low, tall));
