@@ -1,4 +1,4 @@
-//! Tables of a run as files with typed columns: Parquet, and Arrow IPC (Feather). Both are written here, without a dependency (ADR 0019).
+//! Tables of a run as files with typed columns: Parquet, and Arrow IPC (Feather). Both are written here, without a dependency (ADR 0020).
 //!
 //! Columns, order and values are those of [`crate::frame`], so numbers are not rounded as text of a CSV file is. Files are not compressed.
 
