@@ -146,6 +146,7 @@ fn measures(runs: &[RunRecord], bundles: &Bundles) -> Vec<Measure> {
             values: over_runs(|port| port.dropped_credits as f64, add),
             full: 0.0,
             text: whole,
+            over_time: None,
         },
         Measure {
             name: "Time paused",
