@@ -211,9 +211,10 @@ impl Place {
 
     /// An agent that enforces, with the victim throttled: itself and the numbers of guard and loop.
     fn start(&self) -> (Child, i32, i32) {
-        // A loop that wakes late has no readings meanwhile: the law waits longer than guard and loop do for each other, unless it is the one to lift.
+        // As by default where times are held against the promise. Elsewhere a loop that wakes late, and so has had no readings, is to lift nothing: the law
+        // waits longer than guard and loop do for each other.
         let us = self.deadline().as_micros();
-        let stale = if self.lifts_by_law { us } else { 20 * us };
+        let stale = if self.lifts_by_law || tries().1 { us } else { 20 * us };
         let config = format!(
             "mode = \"enforce\"\ndeadline = \"{us}us\"\nlaw.params.stale_after = \"{stale}us\"\n[[victim]]\ncgroup = \"{}\"\nladder = {}\n",
             self.cgroup,
