@@ -229,7 +229,7 @@ pub struct LinksRow {
     pub busy: Vec<f32>,
     /// Bytes queued, of the longest queue; the largest found at the sampling instants, which end intervals.
     pub queue: Vec<f32>,
-    /// Packets and credits refused, and packets lost, of all links.
+    /// Packets refused and packets lost, of all links; not credits.
     pub dropped: Vec<f32>,
     /// Packets marked at all of them.
     pub marked: Vec<f32>,

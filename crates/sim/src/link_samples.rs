@@ -113,7 +113,7 @@ impl LinkSamples {
                 let counted = port.counters();
                 let after = Counted {
                     sent: port.sent(now),
-                    dropped: counted.refused() + counted.lost_packets,
+                    dropped: counted.dropped_packets + counted.lost_packets,
                     marked: counted.marked_packets,
                     paused: port.pauses(now).paused,
                 };

@@ -29,7 +29,7 @@ pub(super) static LINKS: Of<LinksRow> = Of {
             = |l, _| Singles(&l.busy) => |l, c| l.busy = c.floats()?]
         ["queues_bytes" "bytes" "Longest queue of the links found at the sampling instants of each interval, the last of which ends it; queues between them may have been longer.",
             = |l, _| Singles(&l.queue) => |l, c| l.queue = c.floats()?]
-        ["drops" "packets" "Packets and credits that found no room, and packets lost to a fault or at random, in each interval.",
+        ["drops" "packets" "Packets that found no room, and packets lost to a fault or at random, in each interval; credits that were dropped are not among them.",
             = |l, _| Singles(&l.dropped) => |l, c| l.dropped = c.floats()?]
         ["marks" "packets" "Packets marked in each interval.",
             = |l, _| Singles(&l.marked) => |l, c| l.marked = c.floats()?]
