@@ -334,6 +334,11 @@ fn results_become_files_with_typed_columns() {
         assert!(!here.path.join(format!("others/rpcs.{what}")).exists(), "a table without rows");
     }
     here.run(&["report", "small"]).ends(0);
+    let both = ["run", "small.toml", "--set", "output.format=\"parquet\"", "--out", "both"];
+    here.run(&both).ends(0);
+    let file = |name: &str| std::fs::read(here.path.join(name)).unwrap();
+    assert_eq!(file("both/flows.parquet"), file("small/flows.parquet"));
+    assert_eq!(file("both/flows.csv"), file("small/flows.csv"));
     let none = here.run(&["export", "parquet", "small.toml"]).ends(2);
     assert!(none.err.contains("is no results directory; run the scenario first"), "{}", none.err);
 }

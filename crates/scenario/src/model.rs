@@ -7,7 +7,8 @@ pub use crate::host::{
     NicOrder, Pacing, TxQueues,
 };
 pub use crate::output::{
-    Capture, Direction, FlowSamples, LawLog, MemorySamples, Output, QueueSamples, Why, WhyFlows,
+    Capture, Direction, FlowSamples, LawLog, MemorySamples, Output, QueueSamples, TableFormat, Why,
+    WhyFlows,
 };
 pub use crate::quantity::{Fraction, QueueLength};
 pub use crate::scenario::Scenario;

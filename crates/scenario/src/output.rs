@@ -39,11 +39,33 @@ pub struct Output {
     /// Flows whose completion times are explained, part by part, in `why.csv` and the report (docs/why.md); each seed then runs twice. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<Why>,
+    /// Files in which tables are left. Default: "csv".
+    #[serde(skip_serializing_if = "TableFormat::is_csv")]
+    pub format: TableFormat,
     /// Flows that arrived before this are left out of the statistics. Default: 0s.
     pub warmup: Time,
     /// Ports whose frames are written as pcapng files, for Wireshark. No port is meant by two of them.
     #[serde(rename = "capture", skip_serializing_if = "Vec::is_empty")]
     pub captures: Vec<Capture>,
+}
+
+/// Files in which tables are left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TableFormat {
+    /// CSV alone.
+    #[default]
+    Csv,
+    /// Parquet files beside the CSV files, once the run is over: NAME.parquet for each table that has rows.
+    Parquet,
+    /// Files of Arrow IPC (Feather) beside the CSV files, likewise: NAME.arrow.
+    Arrow,
+}
+
+impl TableFormat {
+    fn is_csv(&self) -> bool {
+        *self == Self::Csv
+    }
 }
 
 /// Samples of queue lengths.

@@ -144,6 +144,7 @@ fn defaults_are_those_of_the_schema() {
             flows: None,
             law_log: None,
             why: None,
+            format: TableFormat::Csv,
             warmup: Time::ZERO,
             captures: vec![]
         }

@@ -681,6 +681,7 @@ prop_compose! {
                     2 => WhyFlows::Count(every.as_ps() as u32 % 1000 + 1),
                     _ => WhyFlows::Numbers(vec![every.as_ps() as u32, 1]),
                 } }).filter(|why| why.flows != WhyFlows::Numbers(vec![1, 1])),
+                format: if queues.is_some() { TableFormat::Parquet } else { TableFormat::Csv },
                 warmup,
                 captures: capture.into_iter().map(|(direction, snap, from, lasts, packets)| Capture {
                     place: host.into(),
