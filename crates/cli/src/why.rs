@@ -4,12 +4,13 @@ use crate::args::Why;
 use crate::failure::Failure;
 use crate::say;
 use forebay_record::why::{
-    By, Line, WhyRow, calls, flows_of, is_explained, lines, sentence, sentences, share_of, slowest,
+    By, Line, Whose, WhyRow, is_explained, lines, number_of, sentence, sentences, share_of,
+    slowest, slowest_rpcs,
 };
-use forebay_record::{About, FlowRow, RunDir, RunRecord};
-use forebay_scenario::model::Scenario;
+use forebay_record::{About, ConnectionRow, FlowRow, RpcRow, RunDir, RunRecord};
 use forebay_sim::Options;
-use forebay_study::why::{NoAnswer, again, call_again};
+use forebay_study::about::is_under_python;
+use forebay_study::why::{NoAnswer, Wanted, again};
 use forebay_units::{Span, human};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -34,23 +35,19 @@ pub fn why(args: &Why) -> Result<(), Failure> {
             seeds.join(", ")
         )));
     };
-    if run.interrupted || run.stalled {
+    if is_under_python(&about) {
         return Err(Failure::Input(format!(
-            "seed {} of {} was cut short, so running it again would not end where it did; run it to its end first",
-            run.seed,
+            "flows of {} were under a law in Python, which a run directory does not have; ask in Python, r.why() of the run's results",
             dir.display()
         )));
     }
-    if let Some(rpc) = args.rpc {
-        return one_rpc(args, &scenario, run, rpc);
-    }
     let chosen = choose(args, run, &about)?;
-    say::note(&format!(
-        "running seed {} again, and following {}",
-        run.seed,
-        human::counted(chosen.flows.len(), "flow")
-    ));
-    let rows = again(&scenario, run, &chosen.flows, (Options::default(), Vec::new()), &|| false);
+    let (flows, rpcs) = (chosen.wanted.flows.len(), chosen.wanted.rpcs.len());
+    let what = [(flows, "flow"), (rpcs, "RPC")].into_iter().filter(|(n, _)| *n > 0);
+    let what: Vec<String> = what.map(|(n, of)| human::counted(n, of)).collect();
+    let what = what.join(" and ");
+    say::note(&format!("running seed {} again, and following {what}", run.seed));
+    let rows = again(&scenario, run, &chosen.wanted, (Options::default(), Vec::new()), &|| false);
     let rows = rows.map_err(|no| failed(&no, args, run))?;
     RunDir::explain(dir, run.seed, rows.clone())?;
     let of = Of { chosen: &chosen, about: &about, run, rows: &rows };
@@ -63,7 +60,7 @@ pub fn why(args: &Why) -> Result<(), Failure> {
 fn failed(no: &NoAnswer, args: &Why, run: &RunRecord) -> Failure {
     match no {
         NoAnswer::Refused(why) => Failure::Input(why.to_string()),
-        NoAnswer::OtherDigest { .. } => Failure::Run(format!(
+        NoAnswer::Other { .. } => Failure::Run(format!(
             "seed {} of {}: {no}; was it made by another version?",
             run.seed,
             args.dir.display()
@@ -72,8 +69,20 @@ fn failed(no: &NoAnswer, args: &Why, run: &RunRecord) -> Failure {
     }
 }
 
-/// Explains an RPC.
-fn one_rpc(args: &Why, scenario: &Scenario, run: &RunRecord, rpc: u32) -> Result<(), Failure> {
+/// Flows and RPCs that were asked for, and how they are called.
+struct Chosen {
+    name: String,
+    wanted: Wanted,
+    by_class: bool, // the slowest of each size class
+}
+
+/// Name of a host.
+fn host(run: &RunRecord, host: u32) -> &str {
+    run.hosts.get(host as usize).map_or("?", String::as_str)
+}
+
+/// The RPC of a number.
+fn choose_rpc(run: &RunRecord, rpc: u32) -> Result<Chosen, Failure> {
     let wrong = |text: String| Failure::Input(format!("--rpc {rpc}: {text}"));
     let Some(row) = run.rpcs.get(rpc as usize) else {
         return Err(wrong(match run.rpcs.len() {
@@ -82,52 +91,35 @@ fn one_rpc(args: &Why, scenario: &Scenario, run: &RunRecord, rpc: u32) -> Result
             all => format!("there is no such RPC; this run has {all}, 0 to {}", all - 1),
         }));
     };
-    let calls = calls(run);
-    let Ok(at) = calls.binary_search_by_key(&rpc, |call| call.rpc) else {
-        return Err(wrong("it had no response by the end, or is one-way".into()));
-    };
-    say::note(&format!("running seed {} again, and following its connection", run.seed));
-    let rows = call_again(scenario, run, &calls[at], (Options::default(), Vec::new()), &|| false);
-    let rows = rows
-        .map_err(|no| failed(&no, args, run))?
-        .ok_or_else(|| wrong("RPCs over receiver-driven transports are not explained".into()))?;
-    let all: Vec<&WhyRow> = rows.iter().collect();
-    let of = &run.connections[row.connection as usize];
-    let name = |host: u32| run.hosts.get(host as usize).map_or("?", String::as_str);
-    let who = format!(
-        "RPC {rpc}, {} from {} answered by {} from {}",
-        human::bytes(row.request.get()),
-        name(of.client),
-        human::bytes(row.response.get()),
-        name(of.server)
-    );
-    let said = sentence(&who, &all, run);
-    if args.json {
-        let parts: Vec<Value> =
-            lines(all.iter().copied(), By::Port).iter().map(line_as_json).collect();
-        return say::json(&json!({
-            "sentence": said,
-            "seed": run.seed,
-            "rpc": rpc,
-            "latency_ps": row.latency().map(Span::as_ps),
-            "ideal_ps": row.ideal.as_ps(),
-            "parts": parts,
-        }));
+    if row.latency().is_none() {
+        return Err(wrong(
+            "it was not complete by the end, so it has no latency to explain".into(),
+        ));
     }
-    let mut text = said + "\n\n";
-    table(run, &mut text, &lines(all.iter().copied(), By::Port), 1, "latency");
-    say::data(&text)
+    let of = &run.connections[row.connection as usize];
+    let name = format!("RPC {rpc}, {} {}", size_of(row), ends_of(run, of));
+    let wanted = Wanted { flows: Vec::new(), rpcs: vec![rpc] };
+    Ok(Chosen { name, wanted, by_class: false })
 }
 
-/// Flows that were asked for, and how they are called.
-struct Chosen {
-    name: String,
-    flows: Vec<u32>,
-    by_class: bool, // the slowest of each size class
+/// What an RPC carries: `10 KB for 100 KB`, `10 KB one-way`.
+fn size_of(row: &RpcRow) -> String {
+    let request = human::bytes(row.request.get());
+    match row.response.get() {
+        0 => format!("{request} one-way"),
+        response => format!("{request} for {}", human::bytes(response)),
+    }
 }
 
-/// Flows that the options name, of those that are complete and began after the warm-up.
+fn ends_of(run: &RunRecord, of: &ConnectionRow) -> String {
+    format!("{} -> {}", host(run, of.client), host(run, of.server))
+}
+
+/// Flows and RPCs that the options name, of those that are complete and began after the warm-up.
 fn choose(args: &Why, run: &RunRecord, about: &About) -> Result<Chosen, Failure> {
+    if let Some(rpc) = args.rpc {
+        return choose_rpc(run, rpc);
+    }
     let rows = &run.flows;
     if let Some(flow) = args.flow {
         let Some(row) = rows.iter().find(|row| row.flow == flow) else {
@@ -140,7 +132,8 @@ fn choose(args: &Why, run: &RunRecord, about: &About) -> Result<Chosen, Failure>
                 "flow {flow} is not complete, so it has no completion time to explain"
             )));
         }
-        return Ok(Chosen { name: format!("flow {flow}"), flows: vec![flow], by_class: false });
+        let wanted = Wanted { flows: vec![flow], rpcs: Vec::new() };
+        return Ok(Chosen { name: format!("flow {flow}"), wanted, by_class: false });
     }
     let (low, high) = args.size.unwrap_or((0, u64::MAX));
     let fits = |row: &&FlowRow| {
@@ -154,18 +147,23 @@ fn choose(args: &Why, run: &RunRecord, about: &About) -> Result<Chosen, Failure>
             format!("flows of {} to {}", human::bytes(low), human::bytes(high))
         }
     };
-    if measured.is_empty() {
-        return Err(Failure::Input(format!(
-            "no flow that began after the warm-up and is complete is among {sizes}{}",
-            if run.rpcs.is_empty() { "" } else { "; --rpc N explains an RPC of this run" }
-        )));
-    }
-    // Of sizes that somebody names the slowest are those of all of them, else of each size class.
+    // Of sizes that somebody names the slowest are those of all of them, else of each size class, and of RPCs.
     let bounds = if args.size.is_some() { &[][..] } else { &about.size_classes };
     let share = if args.p99 || args.size.is_none() { 0.01 } else { 1.0 };
-    let flows = slowest(&measured, about.warmup, bounds, |count| share_of(count, share));
+    let most = |count| share_of(count, share);
+    let rpcs = if args.size.is_some() { Vec::new() } else { slowest_rpcs(run, about.warmup, most) };
+    let wanted = Wanted { flows: slowest(&measured, about.warmup, bounds, most), rpcs };
+    if wanted.is_empty() {
+        let rpcs = if run.rpcs.is_empty() { "" } else { "; --rpc N explains an RPC" };
+        return Err(Failure::Input(match args.size {
+            Some(_) => format!(
+                "no flow that began after the warm-up and is complete is among {sizes}{rpcs}"
+            ),
+            None => "no flow and no RPC began after the warm-up and is complete".into(),
+        }));
+    }
     let name = if share < 1.0 { format!("slowest 1 % of {sizes}") } else { sizes };
-    Ok(Chosen { name, flows, by_class: args.size.is_none() })
+    Ok(Chosen { name, wanted, by_class: args.size.is_none() })
 }
 
 /// An answer.
@@ -176,7 +174,7 @@ struct Of<'a> {
     rows: &'a [WhyRow],
 }
 
-/// Rows of a table for people; the rest is one row.
+/// Ports in a table for people; those that cost less than a thousandth are left out.
 const ROWS: usize = 12;
 
 /// Flows in the list of the slowest.
@@ -187,19 +185,26 @@ impl Of<'_> {
         self.rows.iter().collect()
     }
 
-    fn row(&self, flow: u32) -> Option<&FlowRow> {
-        let at = self.run.flows.binary_search_by_key(&flow, |row| row.flow).ok()?;
+    fn flow(&self, whose: Whose) -> Option<&FlowRow> {
+        let at = self.run.flows.binary_search_by_key(&whose.flow()?, |row| row.flow).ok()?;
         self.run.flows.get(at)
     }
 
-    /// The rows of each flow, the slowest flow first.
-    fn by_flow(&self) -> Vec<(&FlowRow, Vec<&WhyRow>)> {
-        let of = self.rows.chunk_by(|a, b| a.flow == b.flow);
-        let mut flows: Vec<_> =
-            of.filter_map(|rows| Some((self.row(rows[0].flow)?, rows.iter().collect()))).collect();
-        let slowdown = |row: &FlowRow| row.slowdown().unwrap_or(0.0);
-        flows.sort_by(|a: &(&FlowRow, Vec<&WhyRow>), b| slowdown(b.0).total_cmp(&slowdown(a.0)));
-        flows
+    fn rpc(&self, whose: Whose) -> Option<&RpcRow> {
+        self.run.rpcs.get(whose.rpc()? as usize)
+    }
+
+    fn slowdown(&self, whose: Whose) -> f64 {
+        let flow = self.flow(whose).and_then(FlowRow::slowdown);
+        flow.or(self.rpc(whose).and_then(RpcRow::slowdown)).unwrap_or(0.0)
+    }
+
+    /// The rows of each flow or RPC, the slowest first.
+    fn each<'r>(&self, rows: &[&'r WhyRow]) -> Vec<(Whose, Vec<&'r WhyRow>)> {
+        let of = rows.chunk_by(|a, b| a.of == b.of);
+        let mut each: Vec<_> = of.map(|rows| (rows[0].of, rows.to_vec())).collect();
+        each.sort_by(|a, b| self.slowdown(b.0).total_cmp(&self.slowdown(a.0)));
+        each
     }
 
     /// A sentence for each size class where several are meant, else one.
@@ -211,42 +216,66 @@ impl Of<'_> {
     }
 
     fn text(&self) -> String {
-        let mut text = self.sentences().join("\n") + "\n\n";
+        let mut text = self.sentences().join("\n") + "\n";
         let rows = self.all();
-        let count = flows_of(&rows).max(1);
-        let total = if count == 1 { "FCT" } else { "mean FCT" };
-        table(self.run, &mut text, &lines(rows.iter().copied(), By::Tier), count, total);
-        let ports = lines(rows.iter().copied().filter(|row| !row.port.is_empty()), By::Port);
-        if ports.len() > 1 {
-            text.push_str("\nports that cost most\n");
-            let sum: u128 = rows.iter().map(|row| u128::from(row.span.as_ps())).sum();
-            ports.iter().take(ROWS).for_each(|line| row(self.run, &mut text, line, sum, count));
-        }
-        if count > 1 {
-            self.slowest(&mut text);
+        let (flows, rpcs): (Vec<&WhyRow>, Vec<&WhyRow>) =
+            rows.into_iter().partition(|row| row.of.flow().is_some());
+        for rows in [flows, rpcs].iter().filter(|rows| !rows.is_empty()) {
+            text.push('\n');
+            self.tables(&mut text, rows);
         }
         text
     }
 
-    /// The slowest flows with what they mostly waited for.
-    fn slowest(&self, text: &mut String) {
-        text.push_str("\nslowest flows\n");
-        let name = |host: u32| self.run.hosts.get(host as usize).map_or("?", String::as_str);
-        for (flow, rows) in self.by_flow().iter().take(SLOWEST) {
-            let ends = format!("{} -> {}", name(flow.src), name(flow.dst));
+    /// Parts by tier, ports that cost most, and the slowest of them.
+    fn tables(&self, text: &mut String, rows: &[&WhyRow]) {
+        let number = number_of(rows).max(1);
+        let of = if rows[0].of.flow().is_some() { "FCT" } else { "latency" };
+        let total = if number == 1 { of.to_owned() } else { format!("mean {of}") };
+        table(self.run, text, &lines(rows.iter().copied(), By::Tier), number, &total);
+        let at_ports = rows.iter().copied().filter(|row| !row.port.is_empty());
+        let ports = lines(at_ports, By::Port);
+        if ports.len() > 1 {
+            text.push_str("\nports that cost most\n");
+            let sum: u128 = rows.iter().map(|row| u128::from(row.span.as_ps())).sum();
+            let some = ports.iter().take(ROWS).take_while(|line| line.ps * 1000 >= sum);
+            some.for_each(|line| row(self.run, text, line, sum, number));
+        }
+        if number > 1 {
+            self.slowest(text, rows);
+        }
+    }
+
+    /// The slowest flows or RPCs with what they mostly waited for.
+    fn slowest(&self, text: &mut String, rows: &[&WhyRow]) {
+        let rpcs = rows[0].of.rpc().is_some();
+        text.push_str(if rpcs { "\nslowest RPCs\n" } else { "\nslowest flows\n" });
+        for (whose, rows) in self.each(rows).iter().take(SLOWEST) {
+            let (ends, size) = match (self.flow(*whose), self.rpc(*whose)) {
+                (Some(flow), _) => {
+                    let ends =
+                        format!("{} -> {}", host(self.run, flow.src), host(self.run, flow.dst));
+                    (ends, human::bytes(flow.size.get()))
+                }
+                (None, Some(rpc)) => {
+                    let of = &self.run.connections[rpc.connection as usize];
+                    (ends_of(self.run, of), size_of(rpc))
+                }
+                (None, None) => continue,
+            };
             let lines = lines(rows.iter().copied(), By::Port);
             let sum = lines.iter().map(|line| line.ps).sum::<u128>().max(1);
             let mostly = lines.first().map_or_else(String::new, |line| {
                 let share = human::percent(line.ps as f64 / sum as f64);
                 format!("{share} {} {}", line.part.words(), line.place)
             });
+            let size = if rpcs { format!("{size:>20}") } else { format!("{size:>10}") };
             let _ = writeln!(
                 text,
-                "{:>8}  {ends:<38}{:>10}{:>12}{:>8}x  {}",
-                flow.flow,
-                human::bytes(flow.size.get()),
+                "{:>8}  {ends:<38}{size}{:>12}{:>8}x  {}",
+                whose.number(),
                 mean(sum, 1),
-                human::sig3(flow.slowdown().unwrap_or(0.0)),
+                human::sig3(self.slowdown(*whose)),
                 mostly.trim_end()
             );
         }
@@ -256,23 +285,40 @@ impl Of<'_> {
         let parts = |rows: &[&WhyRow]| -> Vec<Value> {
             lines(rows.iter().copied(), By::Port).iter().map(line_as_json).collect()
         };
-        let flow = |(flow, rows): &(&FlowRow, Vec<&WhyRow>)| {
-            json!({
-                "flow": flow.flow,
-                "from": self.run.hosts.get(flow.src as usize),
-                "to": self.run.hosts.get(flow.dst as usize),
-                "size_bytes": flow.size.get(),
-                "fct_ps": flow.fct().map(Span::as_ps),
-                "ideal_fct_ps": flow.ideal.as_ps(),
-                "parts": parts(rows),
-            })
-        };
+        let (mut flows, mut rpcs) = (Vec::new(), Vec::new());
+        let rows = self.all();
+        for (whose, rows) in self.each(&rows) {
+            if let Some(flow) = self.flow(whose) {
+                flows.push(json!({
+                    "flow": flow.flow,
+                    "from": self.run.hosts.get(flow.src as usize),
+                    "to": self.run.hosts.get(flow.dst as usize),
+                    "size_bytes": flow.size.get(),
+                    "fct_ps": flow.fct().map(Span::as_ps),
+                    "ideal_fct_ps": flow.ideal.as_ps(),
+                    "parts": parts(&rows),
+                }));
+            } else if let Some(rpc) = self.rpc(whose) {
+                let of = &self.run.connections[rpc.connection as usize];
+                rpcs.push(json!({
+                    "rpc": whose.number(),
+                    "client": self.run.hosts.get(of.client as usize),
+                    "server": self.run.hosts.get(of.server as usize),
+                    "request_bytes": rpc.request.get(),
+                    "response_bytes": rpc.response.get(),
+                    "latency_ps": rpc.latency().map(Span::as_ps),
+                    "ideal_ps": rpc.ideal.as_ps(),
+                    "parts": parts(&rows),
+                }));
+            }
+        }
         json!({
             "sentence": self.sentences().join(" "),
             "flows_of": self.chosen.name,
             "seed": self.run.seed,
-            "parts": parts(&self.all()),
-            "flows": self.by_flow().iter().map(flow).collect::<Vec<_>>(),
+            "parts": parts(&rows),
+            "flows": flows,
+            "rpcs": rpcs,
         })
     }
 }
@@ -281,13 +327,13 @@ impl Of<'_> {
 fn table(run: &RunRecord, text: &mut String, lines: &[Line], count: usize, total: &str) {
     let sum = lines.iter().map(|line| line.ps).sum::<u128>().max(1);
     lines.iter().for_each(|line| row(run, text, line, sum, count));
-    let _ = writeln!(text, "{total:<38}{:<30}{:>10}{:>9}", "", mean(sum, count), "100 %");
+    let _ = writeln!(text, "{total:<38}{:<30}{:>10}{:>10}", "", mean(sum, count), "100 %");
 }
 
 fn row(run: &RunRecord, text: &mut String, line: &Line, sum: u128, count: usize) {
     let share = human::percent(line.ps as f64 / sum.max(1) as f64);
     let (part, at, mean) = (line.part.words(), &line.place, mean(line.ps, count));
-    let row = format!("{part:<38}{at:<30}{mean:>10}{share:>9}  {}", line.behind(run));
+    let row = format!("{part:<38}{at:<30}{mean:>10}{share:>10}  {}", line.behind(run));
     let _ = writeln!(text, "{}", row.trim_end());
 }
 

@@ -135,18 +135,22 @@ fn an_rpc_is_explained_and_adds_up() {
     here.write("rpc.toml", &format!("{star}{rpc}"));
     here.run(&["run", "rpc.toml", "--out", "a", "--quiet"]).ends(0);
     let said = here.run(&["why", "a", "--rpc", "2"]).ends(0).out;
-    assert!(
-        said.starts_with("RPC 2, 10 KB from host[0] answered by 100 KB from host[1]: "),
-        "{said}"
-    );
+    assert!(said.starts_with("RPC 2, 10 KB for 100 KB host[0] -> host[1]: "), "{said}");
     assert!(said.contains("\nserver ") && said.contains("\nlatency "), "{said}");
     let json = here.run(&["why", "a", "--rpc", "2", "--json"]).ends(0).out;
     let json: Value = serde_json::from_str(&json).unwrap();
-    let parts = json["parts"].as_array().unwrap();
+    let rpc = &json["rpcs"][0];
+    let parts = rpc["parts"].as_array().unwrap();
     let sum: u64 = parts.iter().map(|part| part["part_ps"].as_u64().unwrap()).sum();
-    assert_eq!(Some(sum), json["latency_ps"].as_u64());
+    assert_eq!(Some(sum), rpc["latency_ps"].as_u64());
     let service = parts.iter().find(|part| part["part"] == "service").unwrap();
     assert_eq!(service["part_ps"].as_u64(), Some(5_000_000));
+    // Without options it is the slowest of them, in a table of their own.
+    let said = here.run(&["why", "a"]).ends(0).out;
+    assert!(said.starts_with("slowest 1 % of RPCs: ") && said.contains("\nlatency "), "{said}");
+    let why = here.read("a/why_rpcs.csv");
+    assert!(why.starts_with("seed,rpc,part,port,behind_flow,part_ps\n"), "{why}");
+    assert!(!here.has("a/why.csv") && here.read("a/report.html").contains("id=\"why\""));
     let ran = here.run(&["why", "a", "--rpc", "3"]).ends(2);
     assert!(
         ran.err.contains("--rpc 3: there is no such RPC; this run has 3, 0 to 2"),

@@ -438,9 +438,9 @@ impl Port {
         self.hot.mode
     }
 
-    /// One touch, nothing special: the common case in one visit.
+    /// One touch, nothing special: what it takes goes to its link at once. So it stays unless a pause or a fault comes.
     #[inline]
-    pub(crate) fn is_fifo(&self) -> bool {
+    pub fn is_fifo(&self) -> bool {
         self.hot.mode.is_fifo()
     }
 

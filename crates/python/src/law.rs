@@ -8,6 +8,7 @@ use forebay_laws::flow::{
     CaState, Flow, FlowAct, FlowEvent, FlowSeen, IntHop, SwitchMessage, Totals, Window,
 };
 use forebay_laws::{Acts, Start};
+use forebay_study::about::InPython;
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -209,13 +210,29 @@ impl Raised {
     }
 }
 
+/// A law in Python: what is said of it, and what makes one.
+#[derive(FromPyObject)]
+pub(crate) struct PythonLaw {
+    name: String,
+    like: String,
+    source: Option<String>,
+    make: Py<PyAny>,
+}
+
+impl PythonLaw {
+    pub fn facts(&self) -> InPython {
+        let (like, name) = (self.like.clone(), self.name.clone());
+        InPython { like, name, source: self.source.clone() }
+    }
+}
+
 /// Laws by the names of those that they stand for.
-pub(crate) fn laws(
-    of: Vec<(String, String, Py<PyAny>)>,
-    raised: &Arc<Raised>,
-) -> Vec<(String, Own)> {
-    let own = |make| Own::new(Arc::new(Made { make, raised: raised.clone() }));
-    of.into_iter().map(|(_, like, make)| (like, own(make))).collect()
+pub(crate) fn laws(py: Python<'_>, of: &[PythonLaw], raised: &Arc<Raised>) -> Vec<(String, Own)> {
+    let own = |law: &PythonLaw| {
+        let make = law.make.clone_ref(py);
+        (law.like.clone(), Own::new(Arc::new(Made { make, raised: raised.clone() })))
+    };
+    of.iter().map(own).collect()
 }
 
 /// Makes a law for each flow.
@@ -264,25 +281,25 @@ impl OwnLaw for Made {
                 (None, 0)
             }
         };
-        Box::new(InPython { law: law.map(Arc::new), methods, raised: self.raised.clone() })
+        Box::new(FlowInPython { law: law.map(Arc::new), methods, raised: self.raised.clone() })
     }
 }
 
 /// A flow whose law is an object in Python.
 #[derive(Clone)]
-struct InPython {
+struct FlowInPython {
     law: Option<Arc<Py<FlowLaw>>>,
     methods: u8,
     raised: Arc<Raised>,
 }
 
-impl fmt::Debug for InPython {
+impl fmt::Debug for FlowInPython {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a flow of a law in Python")
     }
 }
 
-impl OwnFlow for InPython {
+impl OwnFlow for FlowInPython {
     fn step(&mut self, now: Time, seen: FlowSeen<'_>, acts: &mut Acts<FlowAct>) {
         let Some((method, of)) = taken(seen.event) else { return };
         let Some(law) = self.law.as_ref().filter(|_| self.methods >> method & 1 == 1) else {

@@ -2,20 +2,23 @@
 
 use crate::comparing::read_all;
 use crate::errors;
+use crate::law::{self, PythonLaw, Raised};
 use crate::table::Table;
 use forebay_record::columnar::{Format, export};
 use forebay_record::frame::{frame, frames};
-use forebay_record::why::{WhyRow, is_explained, sentences, share_of, slowest};
+use forebay_record::why::{WhyRow, is_explained, sentences, share_of, slowest, slowest_rpcs};
 use forebay_record::{
     About, FlowRow, IfExists, RunDir, RunRecord, Status, Summary, Volatile, report,
 };
 use forebay_sim::Options;
+use forebay_study::about::is_under_python;
 use forebay_study::expect::{Band, misses};
-use forebay_study::why::again;
+use forebay_study::why::{Wanted, again};
 use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// Results of the seeds of a scenario.
 #[pyclass(frozen, module = "forebay._core")]
@@ -23,6 +26,7 @@ pub struct Results {
     pub(crate) about: About,
     pub(crate) runs: Vec<RunRecord>,
     bands: Vec<Band>,
+    laws: Vec<PythonLaw>, // that its flows were under
     /// What a reader should know.
     #[pyo3(get)]
     pub(crate) warnings: Vec<String>,
@@ -40,7 +44,27 @@ impl Results {
         warnings: Vec<String>,
         wall_s: f64,
     ) -> Self {
-        Self { about, runs, bands, warnings, wall_s, summary: OnceLock::new() }
+        let (laws, summary) = (Vec::new(), OnceLock::new());
+        Self { about, runs, bands, laws, warnings, wall_s, summary }
+    }
+
+    /// The same of a run some of whose flows were under laws in Python.
+    pub(crate) fn under(self, laws: Vec<PythonLaw>) -> Self {
+        Self { laws, ..self }
+    }
+
+    /// A share of the slowest, of each size class and of RPCs, or of flows of `size` from and to.
+    fn slowest(&self, run: &RunRecord, share: f64, size: Option<(u64, u64)>) -> Wanted {
+        let (warmup, most) = (self.about.warmup, |count| share_of(count, share));
+        let Some((low, high)) = size else {
+            return Wanted {
+                flows: slowest(&run.flows, warmup, &self.about.size_classes, most),
+                rpcs: slowest_rpcs(run, warmup, most),
+            };
+        };
+        let fits = |row: &&FlowRow| (low..high).contains(&row.size.get());
+        let rows: Vec<FlowRow> = run.flows.iter().filter(fits).copied().collect();
+        Wanted { flows: slowest(&rows, warmup, &[], most), rpcs: Vec::new() }
     }
 
     fn summary(&self) -> &Summary {
@@ -139,72 +163,84 @@ impl Results {
         made.map(Table::new).ok_or_else(|| PyKeyError::new_err(name.to_string()))
     }
 
-    /// Where completion times went, by a second run of a seed: a sentence for each size class of the flows, and a table of their parts.
+    /// Where completion times went, by a second run of a seed: a sentence for each size class of the flows and for RPCs, and tables of the
+    /// parts of flows and of RPCs.
     ///
-    /// `flows` are numbers; without them it is a share of the slowest by slowdown, of each size class, or of `size` from and to.
+    /// `flows` and `rpcs` are numbers; without them it is a share of the slowest by slowdown, of each size class and of RPCs, or of flows of
+    /// `size` from and to.
     fn why(
         &self,
         py: Python<'_>,
         seed: Option<u64>,
         flows: Option<Vec<u32>>,
+        rpcs: Option<Vec<u32>>,
         share: f64,
         size: Option<(u64, u64)>,
-    ) -> PyResult<(Vec<String>, Table)> {
+    ) -> PyResult<(Vec<String>, Table, Table)> {
         let seed = seed.or(self.runs.first().map(|run| run.seed));
         let Some(run) = self.runs.iter().find(|run| Some(run.seed) == seed) else {
             return Err(PyValueError::new_err(
                 "there are no results of that seed; r.seeds has those that there are",
             ));
         };
-        if run.interrupted || run.stalled {
+        if self.laws.is_empty() && is_under_python(&self.about) {
             return Err(PyValueError::new_err(
-                "the seed was cut short, so running it again would not end where it did",
+                "flows of this run were under a law in Python, which a run directory does not have: run it once more with laws=, \
+                 and ask those results",
             ));
         }
-        let (low, high) = size.unwrap_or((0, u64::MAX));
-        let fits = |row: &&FlowRow| (low..high).contains(&row.size.get());
-        let bounds = if size.is_some() { &[][..] } else { &self.about.size_classes };
-        let flows = match flows {
-            Some(flows) => {
-                let there =
-                    |flow: &u32| run.flows.iter().any(|row| row.flow == *flow && is_explained(row));
-                if let Some(flow) = flows.iter().find(|flow| !there(flow)) {
-                    let text = format!(
-                        "flow {flow} is not there, or not complete, so it has no completion time to explain"
-                    );
-                    return Err(PyValueError::new_err(text));
-                }
-                flows
-            }
-            None => {
-                let rows: Vec<FlowRow> = run.flows.iter().filter(fits).copied().collect();
-                slowest(&rows, self.about.warmup, bounds, |count| share_of(count, share))
+        let wanted = match (flows, rpcs) {
+            (None, None) => self.slowest(run, share, size),
+            (flows, rpcs) => {
+                let numbers = |of: Option<Vec<u32>>| {
+                    let of: BTreeSet<u32> = of.unwrap_or_default().into_iter().collect();
+                    of.into_iter().collect()
+                };
+                Wanted { flows: numbers(flows), rpcs: numbers(rpcs) }
             }
         };
-        if flows.is_empty() {
+        let flow = |flow: u32| run.flows.iter().any(|row| row.flow == flow && is_explained(row));
+        let rpc = |rpc: u32| run.rpcs.get(rpc as usize).is_some_and(|row| row.latency().is_some());
+        let missing = |what: &str, number: u32| {
+            PyValueError::new_err(format!(
+                "{what} {number} is not there, or not complete, so it has no completion time to explain"
+            ))
+        };
+        if let Some(number) = wanted.flows.iter().find(|number| !flow(**number)) {
+            return Err(missing("flow", *number));
+        }
+        if let Some(number) = wanted.rpcs.iter().find(|number| !rpc(**number)) {
+            return Err(missing("RPC", *number));
+        }
+        if wanted.is_empty() {
             return Err(PyValueError::new_err(
-                "no such flow began after the warm-up and is complete",
+                "no such flow or RPC began after the warm-up and is complete",
             ));
         }
-        let signal: OnceLock<PyErr> = OnceLock::new();
+        let (signal, raised) = (OnceLock::<PyErr>::new(), Arc::new(Raised::default()));
         let stop = || {
-            Python::attach(|py| py.check_signals()).is_err_and(|error| signal.set(error).is_ok())
+            let asked = Python::attach(|py| py.check_signals());
+            raised.is() || asked.is_err_and(|error| signal.set(error).is_ok())
         };
+        let laws = law::laws(py, &self.laws, &raised);
         let rows = py.detach(|| {
             let loaded = forebay_scenario::text("resolved.toml", &self.about.resolved_toml);
             let scenario = loaded.map_err(|problems| errors::refused("", problems))?.scenario;
-            again(&scenario, run, &flows, (Options::default(), Vec::new()), &stop)
+            again(&scenario, run, &wanted, (Options::default(), laws), &stop)
                 .map_err(|no| PyRuntimeError::new_err(no.to_string()))
         });
-        if let Some(signal) = signal.into_inner() {
-            return Err(signal);
+        if let Some(error) = signal.into_inner().or(raised.take()) {
+            return Err(error);
         }
         let rows = rows?;
         let all: Vec<&WhyRow> = rows.iter().collect();
         let said = sentences("slowest", &all, run, &self.about);
         let record = RunRecord { seed: run.seed, why: rows, ..RunRecord::default() };
-        let table = frame("why", &[record], self.about.warmup);
-        table.map(|table| (said, Table::new(table))).ok_or_else(|| PyKeyError::new_err("why"))
+        let [flows, rpcs] = ["why", "why_rpcs"].map(|name| {
+            let table = frame(name, std::slice::from_ref(&record), self.about.warmup);
+            table.map(Table::new).ok_or_else(|| PyKeyError::new_err(name))
+        });
+        Ok((said, flows?, rpcs?))
     }
 
     /// The report, a page of HTML.

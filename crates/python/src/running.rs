@@ -2,7 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "only progress and volatile.json read the clock")]
 
 use crate::errors;
-use crate::law::{self, Raised};
+use crate::law::{self, PythonLaw, Raised};
 use crate::results::Results;
 use forebay_laws::flow::own::Own;
 use forebay_record::capture::CaptureFiles;
@@ -11,7 +11,7 @@ use forebay_record::{About, IfExists, RecordError, RunDir, RunRecord, Volatile, 
 use forebay_scenario::Loaded;
 use forebay_scenario::plan::Plan;
 use forebay_sim::Options;
-use forebay_study::about::about;
+use forebay_study::about::{InPython, about_under, laws};
 use forebay_study::estimate::Estimate;
 use forebay_study::expect;
 use forebay_study::progress::{Pace, State, facts};
@@ -32,8 +32,8 @@ pub(crate) struct Run {
     pub tick: Option<Py<PyAny>>,
     pub started: String,
     pub command: String,
-    /// Laws in Python: name, that which they stand for, and what makes one.
-    pub laws: Vec<(String, String, Py<PyAny>)>,
+    /// Laws in Python.
+    pub laws: Vec<PythonLaw>,
 }
 
 /// What surrounds the simulations: this process, and a run directory where one is wanted.
@@ -102,10 +102,12 @@ pub(crate) fn run(py: Python<'_>, place: &str, loaded: &Loaded, how: Run) -> PyR
     let scenario = &loaded.scenario;
     let bands =
         expect::bands(place, &loaded.expect).map_err(|problems| errors::refused("", problems.0))?;
-    let mut about = about(scenario, &loaded.expect);
-    for (name, like, _) in &how.laws {
-        of_python(&mut about, name, like)?;
+    let in_python: Vec<InPython> = how.laws.iter().map(PythonLaw::facts).collect();
+    let own = laws(scenario);
+    if let Some(law) = in_python.iter().find(|law| !own.contains(&law.like)) {
+        return Err(no_flow_under(&law.like, &own));
     }
+    let about = about_under(scenario, &loaded.expect, &in_python);
     let writes = !scenario.output.captures.is_empty() || scenario.output.law_log.is_some();
     if how.out.is_none() && writes {
         return Err(PyValueError::new_err(
@@ -127,7 +129,7 @@ pub(crate) fn run(py: Python<'_>, place: &str, loaded: &Loaded, how: Run) -> PyR
         warnings: Mutex::default(),
         dir: at.as_deref(),
         about: &about,
-        laws: law::laws(how.laws, &raised_by_laws),
+        laws: law::laws(py, &how.laws, &raised_by_laws),
         raised: raised_by_laws.clone(),
     };
     let threads = how.threads.clamp(1, cores());
@@ -213,22 +215,13 @@ pub(crate) fn run(py: Python<'_>, place: &str, loaded: &Loaded, how: Run) -> PyR
         py.detach(|| dir.finish(&runs, volatile)).map_err(|error| errors::results(&error))?;
     }
     let warnings = here.warnings.into_inner().unwrap_or_default();
-    Ok(Results::new(about, runs, bands, [warnings, stalls].concat(), wall_s))
+    Ok(Results::new(about, runs, bands, [warnings, stalls].concat(), wall_s).under(how.laws))
 }
 
-/// What a run directory says of a law in Python: a scenario names the one that it stands for.
-fn of_python(about: &mut About, name: &str, like: &str) -> PyResult<()> {
-    let Some(law) = about.laws.iter_mut().find(|law| *law == like) else {
-        let laws = about.laws.join(", ");
-        return Err(PyValueError::new_err(format!(
-            "laws: no flow of this scenario is under {like:?}; it has {laws}"
-        )));
-    };
-    *law = format!("{name} (Python, in place of {like})");
-    about.resolved_toml = format!(
-        "# Flows under {like} ran under {name}, a law in Python, which this file does not have.\n{}",
-        about.resolved_toml
-    );
-    about.rerun = Some(format!("fb.load(\"resolved.toml\").run(laws={{\"{like}\": {name}}})"));
-    Ok(())
+/// There is no flow that would be under a law in Python, which stands for `like`; of those that there are, these are the laws.
+pub(crate) fn no_flow_under(like: &str, laws: &[String]) -> PyErr {
+    let laws = laws.join(", ");
+    PyValueError::new_err(format!(
+        "laws: no flow of this scenario is under {like:?}; it has {laws}"
+    ))
 }

@@ -1,6 +1,7 @@
 //! A scenario as Python holds it: text, settings on top, and what they come to. It never changes; a setting gives a new one.
 
 use crate::errors;
+use crate::law::PythonLaw;
 use crate::results::Results;
 use crate::running::{Run, run};
 use forebay_scenario::plan::Plan;
@@ -133,7 +134,7 @@ impl Scenario {
         tick: Option<Py<PyAny>>,
         started: String,
         command: String,
-        laws: Vec<(String, String, Py<PyAny>)>,
+        laws: Vec<PythonLaw>,
     ) -> PyResult<Results> {
         let loaded = self.with_seeds(seeds)?;
         let how = Run { threads, jobs, out, force, tick, started, command, laws };

@@ -3,13 +3,16 @@
 //! Who runs what, and where, is Python's: any `concurrent.futures.Executor`.
 
 use crate::errors;
-use crate::running::{Run, run};
+use crate::law::PythonLaw;
+use crate::running::{Run, no_flow_under, run};
 use forebay_record::{RecordError, RunDir, RunRecord, write_whole};
 use forebay_scenario::{Loaded, text, text_with};
+use forebay_study::about::{self, InPython};
 use forebay_study::expect::Problems;
 use forebay_study::sweep::{Plan, Store, Tables, is_done, terminal};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
@@ -67,6 +70,7 @@ pub struct Sweep {
 impl Sweep {
     /// Of a scenario's text with settings; `grid` is in place of its `[sweep]`, keys and values as TOML text.
     #[new]
+    #[expect(clippy::too_many_arguments, reason = "the Python half gives them names")]
     fn new(
         py: Python<'_>,
         place: &str,
@@ -74,13 +78,20 @@ impl Sweep {
         sets: Vec<(String, String)>,
         grid: Option<Vec<(String, Vec<String>)>>,
         seeds: Option<Vec<u64>>,
+        laws: Vec<PythonLaw>,
         dir: PathBuf,
     ) -> PyResult<Self> {
-        let made = py.detach(|| plan(place, source, sets, grid, seeds.as_deref()));
+        let laws: Vec<InPython> = laws.iter().map(PythonLaw::facts).collect();
+        let made = py.detach(|| plan(place, source, sets, grid, seeds.as_deref(), laws));
         let plan = made.map_err(|why| match why {
             Refusal::Scenario(error) => errors::scenario(&error),
             Refusal::Expect(problems) => errors::refused("", problems.0),
         })?;
+        let there: BTreeSet<String> =
+            plan.points.iter().flat_map(|point| about::laws(&point.scenario)).collect();
+        if let Some(law) = plan.laws.iter().find(|law| !there.contains(&law.like)) {
+            return Err(no_flow_under(&law.like, &there.into_iter().collect::<Vec<_>>()));
+        }
         Ok(Self { folder: Folder(dir), plan: Arc::new(plan), tables: Mutex::new(None) })
     }
 
@@ -150,6 +161,7 @@ fn plan(
     mut sets: Vec<(String, String)>,
     grid: Option<Vec<(String, Vec<String>)>>,
     seeds: Option<&[u64]>,
+    laws: Vec<InPython>,
 ) -> Result<Plan, Refusal> {
     if let Some(grid) = &grid {
         sets.retain(|(key, _)| grid.iter().all(|(swept, _)| swept != key));
@@ -165,10 +177,11 @@ fn plan(
         Ok(text_with(place, source, &all)?)
     };
     let fixed = if grid.is_some() { &[][..] } else { &sets[..] };
-    Plan::of(loaded, fixed, seeds, place, load)
+    Plan::of(loaded, fixed, seeds, laws, place, load)
 }
 
-/// Simulates one run of a sweep into a folder of its own, and gives what a reader should know.
+/// Simulates one run of a sweep into a folder of its own, and gives what a reader should know. Of `laws` those count that
+/// stand for one of its own.
 #[pyfunction]
 pub fn simulate_run(
     py: Python<'_>,
@@ -176,8 +189,11 @@ pub fn simulate_run(
     out: PathBuf,
     threads: usize,
     started: String,
+    mut laws: Vec<PythonLaw>,
 ) -> PyResult<Vec<String>> {
     let loaded = text("resolved.toml", resolved).map_err(|error| errors::scenario(&error))?;
+    let own = about::laws(&loaded.scenario);
+    laws.retain(|law| own.contains(&law.facts().like));
     let how = Run {
         threads,
         jobs: Some(1),
@@ -186,7 +202,7 @@ pub fn simulate_run(
         tick: None,
         started,
         command: String::new(),
-        laws: Vec::new(),
+        laws,
     };
     let results = run(py, "", &loaded, how)?;
     if results.runs.iter().any(|run| run.interrupted) {

@@ -1,12 +1,15 @@
 """Laws in Python: the built-in one line by line, errors, and what an event costs."""
 
+import concurrent.futures
 import functools
+import sys
 import threading
 import time
 
 import pytest
 
 import forebay as fb
+from forebay._law import source_hash
 
 from .conftest import SMALL
 
@@ -84,7 +87,7 @@ def test_what_a_law_raises_ends_the_run_and_is_raised():
     assert threading.active_count() < 20
 
 
-def test_a_run_under_a_law_in_python_explains_itself_and_cannot_be_explained_later():
+def test_a_run_under_a_law_in_python_is_explained_with_it_or_later(tmp_path):
     explained = fb.scenario(BUSY).set("output.why", {"flows": "all"})
     r = explained.run(seeds=1, laws={"reno": Fixed}, progress=False)
     why, flows = r.table("why"), r.flows
@@ -92,5 +95,71 @@ def test_a_run_under_a_law_in_python_explains_itself_and_cannot_be_explained_lat
     explained_flows = set(why["flow"])
     assert len(explained_flows) > 5
     assert all(why["part_ps"][why["flow"] == flow].sum() == fct[flow] for flow in explained_flows)
-    with pytest.raises(RuntimeError, match="the second run is not the first one"):
-        r.why(p=0)
+    later = r.why(flow=sorted(explained_flows))
+    assert (later.table["part_ps"] == why["part_ps"]).all()
+    r.save(tmp_path / "run")
+    with pytest.raises(ValueError, match="under a law in Python, which a run directory does not have"):
+        fb.open(tmp_path / "run").why()
+
+
+def test_a_sweep_runs_laws_in_python_and_tells_them_apart_by_source(tmp_path):
+    scenario = fb.scenario(BUSY)
+
+    def swept(law, executor=None):
+        grid = {"law": ["reno", "cubic"], "load": [0.5]}
+        return fb.sweep(scenario, grid, 1, executor, out=tmp_path / "sweep", laws={"reno": law}, progress=False)
+
+    def runs():
+        return {path.name: path.stat().st_mtime_ns for path in (tmp_path / "sweep/runs").iterdir()}
+
+    t = swept(Fixed)
+    alone = scenario.set("load", 0.5).run(seeds=1, laws={"reno": Fixed}, progress=False)
+    cubic = scenario.set(law="cubic", load=0.5).run(seeds=1, progress=False)
+    assert [row["digest"] for row in t.rows] == [alone.digest, cubic.digest]
+    assert t.results(law="reno").laws == ["Fixed (Python, in place of reno)"]
+    first = runs()
+    assert len(first) == 2
+    swept(Fixed)
+    assert runs() == first, "nothing is done again"
+    slow = swept(functools.partial(Fixed, segments=1))
+    assert len(runs()) == 3, "arguments tell laws apart, and cubic has none of them"
+    assert slow.rows[0]["digest"] != t.rows[0]["digest"]
+    with pytest.raises(ValueError, match='no flow of this scenario is under "bbr"; it has cubic, reno'):
+        fb.sweep(scenario, {"law": ["reno", "cubic"]}, out=tmp_path / "none", laws={"bbr": Fixed}, progress=False)
+
+
+def test_a_law_that_no_process_can_import_is_refused_or_sent(tmp_path, monkeypatch):
+    most = 3
+
+    class Local(fb.FlowLaw):
+        def start(self, flow):
+            self.set_window(most * flow.mss)
+
+    def swept(out, executor=None):
+        return fb.sweep(
+            fb.scenario(BUSY), {"load": [0.5]}, 1, executor, out=tmp_path / out, laws={"reno": Local}, progress=False
+        )
+
+    with concurrent.futures.ThreadPoolExecutor(1) as executor:
+        here = swept("threads", executor)
+    before = source_hash(Local)
+    most = 4
+    assert source_hash(Local) != before, "what a function around it has counts"
+    most = 3
+    with monkeypatch.context() as lacks:
+        lacks.setitem(sys.modules, "cloudpickle", None)
+        with pytest.raises(TypeError, match="worker processes cannot import a law that is defined in a script"):
+            swept("refused")
+        assert not (tmp_path / "refused").exists()
+    pytest.importorskip("cloudpickle")
+    assert swept("sent").rows[0]["digest"] == here.rows[0]["digest"]
+
+
+def test_the_source_of_a_law_is_its_classes_and_what_they_name():
+    assert source_hash(fb.Reno) == source_hash(fb.Reno)
+    hashes = [source_hash(law) for law in (Fixed, fb.Reno, functools.partial(Fixed, 1), functools.partial(Fixed, 2))]
+    assert len(set(hashes)) == 4
+    with pytest.raises(TypeError, match="has no source"):
+        source_hash(Fixed())
+    with pytest.raises(TypeError, match="no text tells its arguments"):
+        source_hash(functools.partial(Fixed, segments=object()))

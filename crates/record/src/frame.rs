@@ -213,7 +213,8 @@ mod tests {
                 "deadlocks",
                 "memory",
                 "memory_series",
-                "why"
+                "why",
+                "why_rpcs"
             ]))
         );
     }

@@ -2,7 +2,7 @@
 
 mod support;
 
-use forebay_record::why::{Part, WhyRow};
+use forebay_record::why::{Part, Whose, WhyRow};
 use forebay_record::{
     About, FlowRow, IfExists, Quantity, RunDir, RunRecord, Series, Status, Summary, Volatile,
     columns, explain, partial_of, save,
@@ -372,9 +372,9 @@ fn what_is_found_out_later_joins_what_was_known() {
     let runs = [with_why(run(1, 60)), run(2, 60)];
     let path = scratch("explained-later");
     write(&path, &about, &runs, 1.0);
-    let known: Vec<u32> = runs[0].why.iter().map(|row| row.flow).collect();
+    let known: Vec<u32> = runs[0].why.iter().filter_map(|row| row.of.flow()).collect();
     let row = |flow: u32, part: Part| WhyRow {
-        flow,
+        of: Whose::Flow(flow),
         part,
         port: "leaf[0]->spine[0]".into(),
         behind: None,
@@ -385,10 +385,12 @@ fn what_is_found_out_later_joins_what_was_known() {
     RunDir::explain(&path, 2, vec![row(3, Part::Queue)]).unwrap();
     let (_, read) = RunDir::load(&path).unwrap();
     // The new rows of a flow stand in place of its old ones, and other flows keep theirs.
-    let of =
-        |flow: u32| read[0].why.iter().filter(|row| row.flow == flow).cloned().collect::<Vec<_>>();
+    let of = |flow: u32| {
+        let rows = read[0].why.iter().filter(|row| row.of == Whose::Flow(flow));
+        rows.cloned().collect::<Vec<_>>()
+    };
     assert_eq!((of(known[0]), of(59)), (fresh[..1].to_vec(), fresh[1..].to_vec()));
-    let kept = |row: &&WhyRow| row.flow != known[0] && row.flow != 59;
+    let kept = |row: &&WhyRow| ![known[0], 59].contains(&row.of.number());
     assert!(runs[0].why.iter().filter(kept).eq(read[0].why.iter().filter(kept)));
     assert_eq!(read[1].why.len(), 1);
     let manifest = fs::read_to_string(path.join("manifest.json")).unwrap();

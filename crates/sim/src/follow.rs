@@ -12,8 +12,8 @@ use crate::build::Built;
 use crate::host::{Common, Host};
 use crate::node::AnyNode;
 use crate::watch::{Watch, WatchedOut};
-use forebay_engine::{Flying, LinkId, Node, NodeId, Out};
-use forebay_net::{Fabric, PortFault, Recalled};
+use forebay_engine::{Flying, LinkId, Node, NodeId, Out, Visitor};
+use forebay_net::{Fabric, Port, PortFault, Recalled, Switch};
 use forebay_record::FlowRow;
 use forebay_record::why::{
     Ahead, Arrived, FollowedFlow, Found, HostStages, Left, LinkOf, Log, NodeLog, PacketId, Paused,
@@ -25,6 +25,7 @@ use forebay_transport::{Frames, Wait};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use forebay_wire::{Ecn, Flags, FlowId, Kind, Packet};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 /// A node whose followed flows are logged.
@@ -64,6 +65,7 @@ struct Follow {
     details: bool,        // the queues that packets find are logged
     climbs: bool,         // at a host: what arrives may wait for its stack
     faulty: bool,         // some link of its own may lose packets
+    fifo: bool,           // at a switch: what a port takes goes to its link at once
     always: Option<bool>, // whether all that it sends is noted, once that is known
     notes: bool,          // what it sends
     busy: bool,           // every event may matter
@@ -96,6 +98,7 @@ pub(crate) struct Look {
     pub written: u64,
     pub is_stream: bool, // of a connection
     pub acked: u64,
+    pub message: u32, // of a stream of messages the one under way
     pub resent: u64,
     pub timeouts: u64,
     pub probes: u64,
@@ -152,6 +155,8 @@ impl Follower {
         if is_host && senders.is_empty() && receivers.is_empty() {
             return node;
         }
+        let faulty = self.faulty.contains(&id.0);
+        let fifo = !faulty && node.ports().iter().all(Port::is_fifo);
         let HostStages { ring, memory } = match node.host() {
             Some(host) => host.stages(true),
             None => HostStages::default(),
@@ -167,7 +172,8 @@ impl Follower {
             is_host,
             details: self.details,
             climbs: ring || memory || fabric.home(id) != id,
-            faulty: self.faulty.contains(&id.0),
+            faulty,
+            fifo,
             always: None,
             notes: false,
             busy: true, // until the first event
@@ -194,6 +200,11 @@ impl Follow {
         PacketId { kind: kind as u8, seq: packet.seq, stamp: packet.stamp, word: packet.word }
     }
 
+    /// Flow and message, which is 0 where the flow is no stream of messages.
+    fn key(packet: &Packet) -> (u32, u32) {
+        (packet.flow.0, packet.message().map_or(0, |message| message.number))
+    }
+
     fn role(packet: &Packet) -> Role {
         match packet.kind {
             Kind::Data | Kind::Trimmed | Kind::Want => Role::Data,
@@ -208,14 +219,14 @@ impl Follow {
     /// Logs a packet that comes, and says whether it is one of a followed flow.
     fn came(&mut self, now: Time, port: u32, packet: &Packet) -> bool {
         if packet.kind == Kind::Pause {
+            self.fifo = false;
             if let Some(port) = self.ports.get(port as usize) {
                 let classes = packet.seq as u8;
                 self.log.paused.push(Paused { at: now, link: port.egress.0, classes });
             }
         } else if packet.kind.is_end_to_end() && self.flows.has(packet.flow) {
             let Some(port) = self.ports.get(port as usize) else { return false };
-            self.log.arrived.push(Arrived {
-                flow: packet.flow.0,
+            self.log.packets.entry(Self::key(packet)).arrived.push(Arrived {
                 link: port.ingress.0,
                 at: now,
                 id: Self::id(packet),
@@ -266,8 +277,8 @@ impl Follow {
             self.ports.iter_mut().for_each(|port| port.recent.clear());
         }
         self.notes = waits || always;
-        let may_climb = self.climbs && !self.receivers.is_empty();
-        self.busy = self.notes || may_climb || !self.senders.is_empty();
+        // At a receiving host, what waits in its NIC may leave as another flow's packet comes, and credit for one flow as one of another does.
+        self.busy = self.notes || !self.receivers.is_empty() || !self.senders.is_empty();
     }
 
     /// Notes a packet that leaves, and logs what nobody can be ahead of any more, where somebody waited for it.
@@ -279,7 +290,7 @@ impl Follow {
             port.recent.pop_front();
             if waits && end > *since && end > port.logged {
                 port.logged = end;
-                log.ahead.push(Ahead { flow, link: port.egress.0, end });
+                log.ahead.entry(port.egress.0).push(Ahead { end, flow });
             }
         }
         port.recent.push_back((end, flow));
@@ -305,9 +316,9 @@ impl Follow {
         let link = port.egress;
         if let Some(came) = came {
             let waited = came.max(port.logged);
-            let ahead = &mut self.log.ahead;
+            let ahead = self.log.ahead.entry(link.0);
             let mut log = |end, flow| {
-                ahead.push(Ahead { flow, link: link.0, end });
+                ahead.push(Ahead { end, flow });
                 port.logged = end;
             };
             if self.notes {
@@ -322,8 +333,7 @@ impl Follow {
                 });
             }
         }
-        self.log.left.push(Left {
-            flow: key.0,
+        self.log.packets.entry(Self::key(packet)).left.entry(link.0).push(Left {
             link: link.0,
             end,
             tx: port.rate.time_for(Bytes::new(packet.on_wire(self.overhead))),
@@ -385,6 +395,7 @@ impl Follow {
                     after: waits(after.waits),
                     sent: after.sent,
                     written: after.written,
+                    message: after.message,
                     resent: after.resent,
                     timeout: after.timeouts > before.timeouts,
                     probe: after.probes > before.probes,
@@ -435,8 +446,109 @@ impl Watch for Follow {
     }
 }
 
-impl Followed {
+/// A kind of node that may be followed.
+trait NodeKind: Node<Item = Packet> {
+    /// A followed node as what it is.
+    fn of(node: &AnyNode) -> &Self;
+
+    /// The same, to be changed.
+    fn of_mut(node: &mut AnyNode) -> &mut Self;
+}
+
+macro_rules! kinds {
+    ($($Kind:ident),*) => {$(
+        impl NodeKind for $Kind {
+            #[inline]
+            fn of(node: &AnyNode) -> &Self {
+                match node {
+                    AnyNode::$Kind(node) => node,
+                    _ => unreachable!("a node stays what it is"),
+                }
+            }
+
+            #[inline]
+            fn of_mut(node: &mut AnyNode) -> &mut Self {
+                match node {
+                    AnyNode::$Kind(node) => node,
+                    _ => unreachable!("a node stays what it is"),
+                }
+            }
+        }
+    )*};
+}
+
+kinds!(Host, Switch);
+
+impl NodeKind for AnyNode {
+    fn of(node: &AnyNode) -> &Self {
+        node
+    }
+
+    fn of_mut(node: &mut AnyNode) -> &mut Self {
+        node
+    }
+}
+
+/// A followed node of one kind, so that events that are not noted take the way of this kind.
+struct As<'a, N> {
+    one: &'a mut Followed,
+    kind: PhantomData<fn() -> N>,
+}
+
+impl<N: NodeKind> Node for As<'_, N> {
+    type Item = Packet;
+
     #[inline]
+    fn next_timer(&self) -> Time {
+        N::of(&self.one.node).next_timer()
+    }
+
+    #[inline]
+    fn next_departure(&self) -> Time {
+        N::of(&self.one.node).next_departure()
+    }
+
+    #[inline(always)]
+    fn arrive<O: Out<Packet>>(&mut self, now: Time, port: u32, packet: &mut Packet, out: &mut O) {
+        match self.one.follow.ignores(packet) {
+            true => N::of_mut(&mut self.one.node).arrive(now, port, packet, out),
+            false => self.one.arrive_noted(now, port, packet, out),
+        }
+    }
+
+    #[inline]
+    fn timer<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+        match self.one.follow.busy {
+            true => self.one.timer_noted(now, out),
+            false => N::of_mut(&mut self.one.node).timer(now, out),
+        }
+    }
+
+    #[inline]
+    fn depart<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+        match self.one.follow.busy {
+            true => self.one.depart_noted(now, out),
+            false => N::of_mut(&mut self.one.node).depart(now, out),
+        }
+    }
+}
+
+impl Followed {
+    /// Hands over this node as what it is.
+    #[cold]
+    #[inline(never)]
+    pub fn dispatch(&mut self, visit: impl Visitor<Packet>) {
+        match self.node {
+            AnyNode::Host(_) => visit.visit(&mut self.known_as::<Host>()),
+            AnyNode::Switch(_) => visit.visit(&mut self.known_as::<Switch>()),
+            _ => visit.visit(&mut self.known_as::<AnyNode>()),
+        }
+    }
+
+    fn known_as<N: NodeKind>(&mut self) -> As<'_, N> {
+        As { one: self, kind: PhantomData }
+    }
+
     pub fn arrive<O: Out<Packet>>(
         &mut self,
         now: Time,
@@ -444,28 +556,19 @@ impl Followed {
         packet: &mut Packet,
         out: &mut O,
     ) {
-        match self.follow.ignores(packet) {
-            true => self.node.arrive(now, port, packet, out),
-            false => self.arrive_noted(now, port, packet, out),
-        }
+        self.known_as::<AnyNode>().arrive(now, port, packet, out);
     }
 
-    #[inline]
     pub fn timer<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
-        match self.follow.busy || !self.follow.receivers.is_empty() {
-            true => self.timer_noted(now, out),
-            false => self.node.timer(now, out),
-        }
+        self.known_as::<AnyNode>().timer(now, out);
     }
 
-    #[inline]
     pub fn depart<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
-        match self.follow.busy {
-            true => self.depart_noted(now, out),
-            false => self.node.depart(now, out),
-        }
+        self.known_as::<AnyNode>().depart(now, out);
     }
 
+    #[cold]
+    #[inline(never)]
     fn arrive_noted(
         &mut self,
         now: Time,
@@ -483,13 +586,15 @@ impl Followed {
             }
             Self::queues(node, now)
         });
-        let refused = if entered { Self::refused(node) } else { 0 };
+        // What a port that takes or refuses at once did not send, it has refused.
+        let stays = entered && !follow.fifo;
+        let refused = if stays { Self::refused(node) } else { 0 };
         follow.entering = entered.then_some(key);
         node.arrive(now, port, packet, &mut WatchedOut { out, watch: follow });
         if let Some(before) = found {
             follow.finds(key, &before, node);
         }
-        if follow.entering.take().is_some() && Self::refused(node) == refused {
+        if follow.entering.take().is_some() && stays && Self::refused(node) == refused {
             follow.inside.entry(key).or_default().push_back(now);
         }
         follow.look(now, node);
@@ -548,6 +653,7 @@ pub(crate) fn gather(built: &Built, nodes: &mut [AnyNode], rows: &[FlowRow]) -> 
         _ => (None, NodeLog::default()),
     };
     let mut logs: Vec<_> = nodes.iter_mut().map(of).collect();
+    logs.iter_mut().for_each(|(_, log)| log.sort());
     let flows = logs.iter_mut().find_map(|(flows, _)| flows.take());
     let stages = |host: u32, copies: bool| {
         nodes[host as usize].host().map_or_else(HostStages::default, |host| host.stages(copies))
@@ -570,8 +676,7 @@ pub(crate) fn gather(built: &Built, nodes: &mut [AnyNode], rows: &[FlowRow]) -> 
     };
     let first_stream = built.common.connections.first().map_or(u32::MAX, |c| c.requests);
     let complete = |one: &FlowRow| row(one, one.delivered.filter(|_| !one.is_endless())?);
-    let stream =
-        |one: &FlowRow| row(one, Time::MAX).filter(|of| of.flow >= first_stream && !of.on_credit);
+    let stream = |one: &FlowRow| row(one, Time::MAX).filter(|of| of.flow >= first_stream);
     Log {
         nodes: logs.into_iter().map(|(_, log)| log).collect(),
         links: links(&built.fabric),

@@ -86,7 +86,7 @@ impl Node for AnyNode {
             Self::Switch(switch) => visit.visit(&mut **switch),
             Self::Tor(tor) => visit_apart(visit, &mut **tor),
             Self::Tapped(tapped) => visit_apart(visit, &mut **tapped),
-            Self::Followed(one) => visit_apart(visit, &mut **one),
+            Self::Followed(one) => one.dispatch(visit),
             Self::Machine(machine) => visit_apart(visit, &mut **machine),
         }
     }

@@ -89,8 +89,27 @@ fn one(seed: u64) {
     let (again, same) = followed(&scenario, Options { threads: 2, ..Options::default() });
     assert_eq!(again.digest, whole.digest, "seed {seed}");
     assert_eq!(same, all, "seed {seed}: parts on two threads");
+    // A fault takes from a log who waits, and of one flow more than of all.
+    if !all.is_empty() && !drawn.faulty {
+        let one = &all[seed as usize % all.len()];
+        assert_eq!(
+            alone(&scenario, one),
+            std::slice::from_ref(one),
+            "seed {seed}: alone, and no longer than it takes"
+        );
+    }
     let lost = all.iter().filter(|one| one.total(Part::Unexplained) > Span::ZERO).count();
     assert!(drawn.faulty || lost == 0, "seed {seed}: {lost} of {} flows", all.len());
+}
+
+/// What is said of a flow where it alone is followed, and until its end.
+fn alone(scenario: &Scenario, one: &Explained) -> Vec<Explained> {
+    let flows = [one.flow.flow];
+    let outputs = Outputs { follow: Some(&flows), ..Outputs::default() };
+    let mut simulation =
+        Simulation::with_outputs(scenario, 1, Options::default(), outputs).unwrap();
+    simulation.advance(one.flow.done + Span::from_ps(1), &Watch::default());
+    explain(&simulation.finish().followed.unwrap())
 }
 
 #[test]

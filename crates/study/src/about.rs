@@ -15,14 +15,19 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The facts that every file of a run directory shares.
 pub fn about(scenario: &Scenario, expect: &[Expect]) -> About {
-    About {
+    about_under(scenario, expect, &[])
+}
+
+/// The same of a run whose flows are under these laws, where one stands for theirs.
+pub fn about_under(scenario: &Scenario, expect: &[Expect], in_python: &[InPython]) -> About {
+    let mut about = About {
         scenario: scenario.name.clone(),
         version: VERSION.into(),
         laws: laws(scenario),
         seeds: scenario.seeds.clone(),
         warmup: scenario.output.warmup,
         traffic: scenario.traffic.iter().map(|entry| source(scenario, entry)).collect(),
-        resolved_toml: resolved_with(scenario, expect),
+        resolved_toml: head(scenario, in_python) + &resolved_with(scenario, expect),
         settings: settings(scenario),
         faults: faults(scenario),
         comparison: comparison(scenario),
@@ -31,7 +36,9 @@ pub fn about(scenario: &Scenario, expect: &[Expect]) -> About {
             Release::Start => "at the start of its transmission (start)".into(),
         },
         ..About::default()
-    }
+    };
+    put_in_python(&mut about, in_python);
+    about
 }
 
 /// Laws in use, the scenario's own first. It counts as used unless all traffic names another transport.
@@ -44,6 +51,58 @@ pub fn laws(scenario: &Scenario) -> Vec<String> {
         }
     }
     laws
+}
+
+/// A law in Python, which flows have in place of a registered one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InPython {
+    /// The registered one.
+    pub like: String,
+    /// Its name.
+    pub name: String,
+    /// Hash of its source, where runs are told apart by that.
+    pub source: Option<String>,
+}
+
+impl InPython {
+    /// Lines that a resolved scenario begins with.
+    fn head(&self) -> String {
+        let Self { like, name, source } = self;
+        let hash = |hash| format!("# Hash of its source: {hash}.\n");
+        let hash = source.as_ref().map_or(String::new(), hash);
+        format!(
+            "# Flows under {like} ran under {name}, a law in Python, which this file does not have.\n{hash}"
+        )
+    }
+}
+
+/// Lines before the resolved text of a scenario some of whose flows are under one of these laws; none without such flows.
+pub fn head(scenario: &Scenario, in_python: &[InPython]) -> String {
+    let there = laws(scenario);
+    in_python.iter().filter(|law| there.contains(&law.like)).map(InPython::head).collect()
+}
+
+/// Whether flows of a run were under a law in Python, which its directory does not have.
+pub fn is_under_python(about: &About) -> bool {
+    about.laws.iter().any(|law| law.contains(IN_PLACE))
+}
+
+/// What stands between the name of a law in Python and that of the registered one.
+const IN_PLACE: &str = " (Python, in place of ";
+
+/// Says of a run that its flows were under those of these laws that stand for one of its own.
+fn put_in_python(about: &mut About, in_python: &[InPython]) {
+    let mut again = Vec::new();
+    for law in in_python {
+        let Some(own) = about.laws.iter_mut().find(|own| **own == law.like) else { continue };
+        let InPython { like, name, .. } = law;
+        *own = format!("{name}{IN_PLACE}{like})");
+        again.push(format!("\"{like}\": {name}"));
+    }
+    if !again.is_empty() {
+        let again = again.join(", ");
+        about.rerun = Some(format!("fb.load(\"resolved.toml\").run(laws={{{again}}})"));
+    }
 }
 
 /// One line for an entry of traffic: what, and over which transport where that has a name.

@@ -125,12 +125,12 @@ impl Work<'_> {
         if run.interrupted || run.stalled {
             return warn("the run was cut short");
         }
-        let flows = why::wanted(self.scenario, run, &wanted.flows);
-        if flows.is_empty() {
+        let wanted = why::wanted(self.scenario, run, &wanted.flows);
+        if wanted.is_empty() {
             return warn("none of these flows is complete and began after the warm-up");
         }
         let stop = || watch.stop.load(Ordering::Relaxed);
-        match why::again(self.scenario, run, &flows, (self.options, self.around.laws()), &stop) {
+        match why::again(self.scenario, run, &wanted, (self.options, self.around.laws()), &stop) {
             Ok(rows) => run.why = rows,
             Err(no) => warn(&no.to_string()),
         }

@@ -1,16 +1,18 @@
 //! Where completion times went: a second run of a seed that follows some flows, and what it says of them.
 //!
-//! The second run is the first one, digest for digest, or there is no answer.
+//! The second run ends with the last of these flows. Each of them begins and completes there when it did in the first run, to the picosecond,
+//! or there is no answer.
 
 use forebay_laws::flow::own::Own;
+use forebay_record::About;
 use forebay_record::RunRecord;
 use forebay_record::why::{
-    Call, Log, WhyRow, explain, explain_calls, is_explained, rows, rows_of, share_of, slowest,
+    Log, Part, Piece, Whose, WhyRow, calls, explain, explain_calls, is_explained, rows, rows_of,
+    share_of, slowest, slowest_rpcs,
 };
-use forebay_record::{About, hex};
-use forebay_scenario::model::{Scenario, WhyFlows};
+use forebay_scenario::model::{Output, Scenario, WhyFlows};
 use forebay_sim::{Options, Outputs, SimError, Simulation, Watch};
-use forebay_units::Span;
+use forebay_units::{Span, Time};
 use std::fmt;
 
 /// Why there is no answer.
@@ -21,11 +23,13 @@ pub enum NoAnswer {
     /// Somebody wanted an end.
     Stopped,
     /// The second run was not the first one.
-    OtherDigest {
-        /// Digest of the second run.
-        second: u64,
-        /// Digest of the first one.
-        first: u64,
+    Other {
+        /// The flow or RPC that shows it.
+        what: String,
+        /// When it began and completed in the second run, if it did.
+        second: Option<(Time, Time)>,
+        /// The same of the first run.
+        first: Option<(Time, Time)>,
     },
 }
 
@@ -34,12 +38,20 @@ impl fmt::Display for NoAnswer {
         match self {
             Self::Refused(why) => why.fmt(f),
             Self::Stopped => f.write_str("stopped before the second run was over"),
-            Self::OtherDigest { second, first } => write!(
-                f,
-                "the second run is not the first one: its digest is {}, not {}",
-                hex(*second),
-                hex(*first)
-            ),
+            Self::Other { what, second, first } => {
+                let when = |of: &Option<(Time, Time)>| match of {
+                    Some((from, to)) => {
+                        format!("took from {} ps to {} ps", from.as_ps(), to.as_ps())
+                    }
+                    None => "did not complete".to_owned(),
+                };
+                write!(
+                    f,
+                    "the second run is not the first one: there {what} {}, and here it {}",
+                    when(first),
+                    when(second)
+                )
+            }
         }
     }
 }
@@ -47,79 +59,126 @@ impl fmt::Display for NoAnswer {
 /// Pieces in which a second run is advanced, to look whether it is to end.
 const PIECES: u64 = 256;
 
-/// Runs the seed of `run` again, follows these flows, and returns their parts.
+/// Whose times are to be explained.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Flows, by number.
+    pub flows: Vec<u32>,
+    /// RPCs, by their place among those of the run.
+    pub rpcs: Vec<u32>,
+}
+
+impl Wanted {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.flows.is_empty() && self.rpcs.is_empty()
+    }
+}
+
+/// Runs the seed of `run` again, follows these flows and RPCs, and returns their parts. All of them are complete.
 ///
 /// # Errors
 /// See [`NoAnswer`].
 pub fn again(
     scenario: &Scenario,
     run: &RunRecord,
-    flows: &[u32],
+    wanted: &Wanted,
     how: (Options, Vec<(String, Own)>),
     stop: &dyn Fn() -> bool,
 ) -> Result<Vec<WhyRow>, NoAnswer> {
-    let log = follow(scenario, run, flows, how, stop)?;
-    Ok(rows(&explain(&log), &log))
+    let times = |run: &RunRecord, flow: u32| {
+        let at = run.flows.binary_search_by_key(&flow, |row| row.flow).ok()?;
+        Some((run.flows[at].start, run.flows[at].delivered?))
+    };
+    let mut calls = match wanted.rpcs[..] {
+        [] => Vec::new(),
+        _ => calls(run),
+    };
+    calls.retain(|call| wanted.rpcs.binary_search(&call.rpc).is_ok());
+    let mut flows = wanted.flows.clone();
+    flows.extend(calls.iter().flat_map(|call| call.streams));
+    let ends = wanted.flows.iter().filter_map(|flow| Some(times(run, *flow)?.1));
+    let last = ends.chain(calls.iter().map(|call| call.completed)).max().unwrap_or_default();
+    let (second, log) = follow(scenario, run.seed, (&flows, last), how, stop)?;
+    for flow in &wanted.flows {
+        is_same(|| format!("flow {flow}"), times(&second, *flow), times(run, *flow))?;
+    }
+    // Connections before one of an RPC have fewer RPCs there, as that run ends sooner.
+    let begins = |run: &RunRecord, of: u32| run.rpcs.partition_point(|row| row.connection < of);
+    for call in &calls {
+        let connection = run.rpcs[call.rpc as usize].connection;
+        let at = begins(&second, connection) + call.number as usize - 1;
+        let row = second.rpcs.get(at).filter(|row| row.connection == connection);
+        let there = row.and_then(|row| row.latency().map(|_| (row.issued, row.completed)));
+        is_same(|| format!("RPC {}", call.rpc), there, Some((call.issued, call.completed)))?;
+    }
+    let mut all = rows(&explain(&log), &log);
+    for (call, pieces) in calls.iter().zip(explain_calls(&log, &calls)) {
+        // What a log cannot tell is one piece.
+        let (from, to) = (call.issued, call.completed);
+        let unknown =
+            || vec![Piece { part: Part::Unexplained, link: None, behind: None, from, to }];
+        all.extend(rows_of(Whose::Rpc(call.rpc), &pieces.unwrap_or_else(unknown), &log));
+    }
+    Ok(all)
 }
 
-/// The same of an RPC; `None` where its transport has messages on credit, which are not followed.
-///
-/// # Errors
-/// See [`NoAnswer`].
-pub fn call_again(
-    scenario: &Scenario,
-    run: &RunRecord,
-    call: &Call,
-    how: (Options, Vec<(String, Own)>),
-    stop: &dyn Fn() -> bool,
-) -> Result<Option<Vec<WhyRow>>, NoAnswer> {
-    let log = follow(scenario, run, &call.streams, how, stop)?;
-    let pieces = explain_calls(&log, std::slice::from_ref(call)).pop().flatten();
-    Ok(pieces.map(|pieces| rows_of(call.rpc, &pieces, &log)))
+/// Whether something took as long in the second run as in the first.
+fn is_same(
+    what: impl Fn() -> String,
+    second: Option<(Time, Time)>,
+    first: Option<(Time, Time)>,
+) -> Result<(), NoAnswer> {
+    match second == first {
+        true => Ok(()),
+        false => Err(NoAnswer::Other { what: what(), second, first }),
+    }
 }
 
-/// Runs the seed of `run` again, and follows these flows.
+/// Runs a seed again until `last` has been, and follows these flows. What the run has so far comes with the log, but for samples.
 fn follow(
     scenario: &Scenario,
-    run: &RunRecord,
-    flows: &[u32],
+    seed: u64,
+    (flows, last): (&[u32], Time),
     (options, laws): (Options, Vec<(String, Own)>),
     stop: &dyn Fn() -> bool,
-) -> Result<Log, NoAnswer> {
+) -> Result<(RunRecord, Log), NoAnswer> {
     let mut scenario = scenario.clone();
-    scenario.output.captures.clear();
-    scenario.output.law_log = None;
+    scenario.output = Output { warmup: scenario.output.warmup, ..Output::default() };
     let outputs = Outputs { follow: Some(flows), laws, ..Outputs::default() };
-    let mut simulation = Simulation::with_outputs(&scenario, run.seed, options, outputs)
-        .map_err(NoAnswer::Refused)?;
-    let (watch, piece) = (Watch::default(), (run.end.as_ps() / PIECES).max(1));
-    while !simulation.advance(simulation.now() + Span::from_ps(piece), &watch) {
+    let mut simulation =
+        Simulation::with_outputs(&scenario, seed, options, outputs).map_err(NoAnswer::Refused)?;
+    // At an end nothing has happened yet.
+    let end = last + Span::from_ps(1);
+    let (watch, piece) = (Watch::default(), Span::from_ps((end.as_ps() / PIECES).max(1)));
+    while simulation.now() < end {
+        if simulation.advance(end.min(simulation.now() + piece), &watch) {
+            break;
+        }
         if stop() {
             return Err(NoAnswer::Stopped);
         }
     }
     let outcome = simulation.finish();
-    if outcome.record.digest != run.digest {
-        let (second, first) = (outcome.record.digest, run.digest);
-        return Err(NoAnswer::OtherDigest { second, first });
-    }
-    Ok(outcome.followed.unwrap_or_default())
+    Ok((outcome.record, outcome.followed.unwrap_or_default()))
 }
 
-/// The flows that a scenario wants explained, of a run of it.
-pub fn wanted(scenario: &Scenario, run: &RunRecord, which: &WhyFlows) -> Vec<u32> {
-    let bounds = About::default().size_classes;
-    let of =
-        |most: &dyn Fn(usize) -> usize| slowest(&run.flows, scenario.output.warmup, &bounds, most);
+/// The flows and RPCs that a scenario wants explained, of a run of it; of RPCs as many as of the flows of a size class.
+pub fn wanted(scenario: &Scenario, run: &RunRecord, which: &WhyFlows) -> Wanted {
+    let (bounds, warmup) = (About::default().size_classes, scenario.output.warmup);
+    let of = |most: &dyn Fn(usize) -> usize| Wanted {
+        flows: slowest(&run.flows, warmup, &bounds, most),
+        rpcs: slowest_rpcs(run, warmup, most),
+    };
     match which {
         WhyFlows::All => of(&|all| all),
         WhyFlows::Percent(percent) => of(&|all| share_of(all, percent / 100.0)),
         WhyFlows::Count(count) => of(&|_| *count as usize),
-        WhyFlows::Unknown(_) => Vec::new(),
+        WhyFlows::Unknown(_) => Wanted::default(),
         WhyFlows::Numbers(numbers) => {
             let there =
                 run.flows.iter().filter(|row| is_explained(row) && numbers.contains(&row.flow));
-            there.map(|row| row.flow).collect()
+            Wanted { flows: there.map(|row| row.flow).collect(), rpcs: Vec::new() }
         }
     }
 }

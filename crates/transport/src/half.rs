@@ -256,6 +256,10 @@ pub trait SenderHalf<C: Transport>: Clone + Debug {
     fn credits_used(&self) -> u64 {
         0
     }
+    /// Number of the message under way, or of the last one, where the flow is a stream of messages.
+    fn message(&self) -> u32 {
+        0
+    }
     /// Prefetches state that lies elsewhere than in place.
     fn prefetch(&self, _memory: &impl Prefetch) {}
     /// Prefetches what is noted of the oldest packet that is not acknowledged, where that lies elsewhere.

@@ -556,6 +556,11 @@ impl Sender {
         each!(Sender, self, |of| SenderHalf::inflight(&of.half, &of.cfg))
     }
 
+    /// Number of the message under way, or of the last one, where the flow is a stream of messages; else 0.
+    pub fn message(&self) -> u32 {
+        each!(Sender, self, |of| of.half.message())
+    }
+
     /// What the sender waits for.
     pub fn waits_for(&self) -> Wait {
         each!(Sender, self, |of| of.half.waits_for(&of.cfg))

@@ -38,7 +38,7 @@ pub fn sweep(args: &Sweep) -> Result<(), Failure> {
     loaded.notes.iter().for_each(|note| say::note(note));
     let seeds = args.seeds.chosen()?;
     let (fixed, name) = (&args.input.set, args.input.name());
-    let plan = Arc::new(Plan::of(loaded, fixed, seeds.as_deref(), &name, |point| {
+    let plan = Arc::new(Plan::of(loaded, fixed, seeds.as_deref(), Vec::new(), &name, |point| {
         args.input.load_with(point)
     })?);
     let dir = args.out.clone().unwrap_or_else(|| default_dir(&plan.name));

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ._law import InPlace
+
 VERSION: str
 
 class Block:
@@ -45,7 +47,7 @@ class Scenario:
         tick: Callable[[str], None] | None,
         started: str,
         command: str,
-        laws: list[tuple[str, str, Callable[[], FlowLaw]]],
+        laws: list[InPlace],
     ) -> Results: ...
 
 class Results:
@@ -80,8 +82,13 @@ class Results:
     def table_names() -> list[str]: ...
     def table(self, name: str) -> Table: ...
     def why(
-        self, seed: int | None, flows: list[int] | None, share: float, size: tuple[int, int] | None
-    ) -> tuple[list[str], Table]: ...
+        self,
+        seed: int | None,
+        flows: list[int] | None,
+        rpcs: list[int] | None,
+        share: float,
+        size: tuple[int, int] | None,
+    ) -> tuple[list[str], Table, Table]: ...
     def report(self) -> str: ...
     def export(self, folder: str, format: str) -> list[Path]: ...
     def save(self, path: str, force: bool, started: str, command: str) -> None: ...
@@ -112,6 +119,7 @@ class Sweep:
         sets: list[tuple[str, str]],
         grid: list[tuple[str, list[str]]] | None,
         seeds: list[int] | None,
+        laws: list[InPlace],
         dir: str,
     ) -> None: ...
     @property
@@ -177,4 +185,4 @@ class FlowLaw:
     def set_gap(self, ps: float) -> None: ...
     def wake_at(self, ps: float) -> None: ...
 
-def simulate_run(resolved: str, out: str, threads: int, started: str) -> list[str]: ...
+def simulate_run(resolved: str, out: str, threads: int, started: str, laws: list[InPlace]) -> list[str]: ...

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+import functools
+import hashlib
+import inspect
+import types
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from . import _core
 
@@ -62,6 +68,101 @@ class FlowLaw(_core.FlowLaw):
 
     def on_sent(self, event: _core.Event) -> None:
         """Payload left, ``event.acked`` bytes; only where the law that it stands for counts them (``dcqcn``)."""
+
+
+@dataclass(frozen=True)
+class InPlace:
+    """A law in Python in place of a registered one."""
+
+    name: str
+    like: str
+    """The registered one."""
+    source: str | None
+    """Hash of its source; None where runs are not told apart by that."""
+    make: Callable[[], _core.FlowLaw]
+
+
+def in_place(laws: Mapping[str, Callable[[], _core.FlowLaw]] | None, by_source: bool = False) -> list[InPlace]:
+    """Laws in place of registered ones, with hashes of their sources if they are told apart by them."""
+    return [
+        InPlace(_name(make), like, source_hash(make) if by_source else None, make)
+        for like, make in (laws or {}).items()
+    ]
+
+
+def _name(make: Any) -> str:
+    """What a law is called: its class, or that of what makes it."""
+    return str(getattr(make, "__name__", None) or _name(getattr(make, "func", type(make))))
+
+
+def source_hash(make: Callable[[], _core.FlowLaw]) -> str:
+    """A hash of what a law does, as far as its module says it.
+
+    That is the source of the methods of its class and of those that this inherits from, of functions and classes of the
+    same module that they name, the values of constants, and arguments of a ``functools.partial``. What is imported from
+    elsewhere is not seen. TypeError where there is no source.
+    """
+    seen: dict[str, str] = {}
+    _read(make, seen)
+    return hashlib.sha256(repr(sorted(seen.items())).encode()).hexdigest()[:16]
+
+
+def _read(what: Any, seen: dict[str, str]) -> None:
+    """Notes the source of a class, function or partial, and of what it names."""
+    if isinstance(what, functools.partial):
+        given = repr((what.args, sorted(what.keywords.items())))
+        if " at 0x" in given:
+            raise TypeError(f"{_name(what)}: no text tells its arguments {given} apart; give numbers or texts")
+        seen["arguments"] = given
+        return _read(what.func, seen)
+    if not isinstance(what, (type, types.FunctionType)):
+        raise TypeError(f"{what!r} has no source; a law is made by a class, a function or a functools.partial of one")
+    name = f"{what.__module__}.{what.__qualname__}"
+    if name in seen:
+        return None
+    if isinstance(what, types.FunctionType):
+        try:
+            seen[name] = inspect.getsource(what)
+        except OSError:
+            raise TypeError(
+                f"runs of a sweep are told apart by the source of {what.__qualname__}, which is not there; "
+                "write it in a file or a notebook"
+            ) from None
+        for word, value in _named(what):
+            _note(f"{what.__module__}.{word}", value, what.__module__, seen)
+        return None
+    seen[name] = ""
+    for part in what.__mro__:
+        if part.__module__ == "builtins" or part in (FlowLaw, _core.FlowLaw):
+            continue
+        for word, value in vars(part).items():
+            function = getattr(value, "__func__", None) or getattr(value, "fget", None) or value
+            if isinstance(function, types.FunctionType):
+                _read(inspect.unwrap(function), seen)
+            elif not word.startswith("__"):
+                _note(f"{part.__module__}.{part.__qualname__}.{word}", value, part.__module__, seen)
+    return None
+
+
+def _note(name: str, value: Any, module: str, seen: dict[str, str]) -> None:
+    """Notes a value that has a name: a class or function of this module, or a constant."""
+    if isinstance(value, (type, types.FunctionType)):
+        if value.__module__ == module:
+            _read(value, seen)
+    elif isinstance(value, (bool, int, float, str, bytes, tuple)):
+        seen[name] = repr(value)
+
+
+def _named(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
+    """What a function names of its module and of functions around it."""
+    codes = [function.__code__]
+    for code in codes:
+        codes += [inner for inner in code.co_consts if isinstance(inner, types.CodeType)]
+        for word in code.co_names:
+            if word in function.__globals__:
+                yield word, function.__globals__[word]
+    for word, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        yield word, cell.cell_contents
 
 
 class Reno(FlowLaw):

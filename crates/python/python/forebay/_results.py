@@ -263,23 +263,34 @@ class Results:
         p: float = 99,
         *,
         flow: int | Sequence[int] | None = None,
+        rpc: int | Sequence[int] | None = None,
         size: tuple[float, float] | None = None,
         seed: int | None = None,
     ) -> Why:
-        """Where completion times went, part by part: of the flows beyond percentile ``p`` of slowdown in each size class.
+        """Where completion times went, part by part.
 
-        ``flow`` names a flow, or several, by their numbers in ``r.flows``; ``size=(10e3, 100e3)`` are bytes, from the
-        first and below the second; ``seed`` is the first one if nobody says. The seed is simulated once more and ends
-        with the same digest, or RuntimeError is raised (a law in Python cannot be run again). ValueError if there is
-        no such flow. The parts of a flow add up to its ``fct_ps``; docs/why.md says what each means.
+        Of flows beyond percentile ``p`` of slowdown in each size class, and of RPCs beyond it.
+
+        ``flow`` names a flow, or several, by their numbers in ``r.flows``, ``rpc`` RPCs by their rows in ``r.rpcs`` of the
+        seed; ``size=(10e3, 100e3)`` are bytes of flows, from the first and below the second; ``seed`` is the first one if
+        nobody says. The seed is simulated once more, until the last of them is complete, under the same laws in Python if
+        there were any. The parts of a flow add up to its ``fct_ps``, those of an RPC to its ``latency_ps``; docs/why.md
+        says what each means.
+
+        ValueError if there is no such flow, or if the run was under a law in Python and read from its directory.
+        RuntimeError if a flow takes another time in the second run, as under a law that draws its own random numbers.
         """
         if not 0 <= p < 100:
             raise ValueError(f"p={p} is no percentile; write 0 (all flows) to below 100")
-        flows = None if flow is None else [flow] if isinstance(flow, (int, np.integer)) else list(flow)
-        numbers = None if flows is None else [int(one) for one in flows]
+
+        def numbers(of: int | Sequence[int] | None) -> list[int] | None:
+            if of is None:
+                return None
+            return [int(of)] if isinstance(of, (int, np.integer)) else [int(one) for one in of]
+
         bounds = None if size is None else (int(size[0]), int(size[1]))
-        said, table = self._core.why(seed, numbers, 1 - p / 100, bounds)
-        return Why(said, Table("why", table))
+        said, flows, rpcs = self._core.why(seed, numbers(flow), numbers(rpc), 1 - p / 100, bounds)
+        return Why(said, Table("why", flows), Table("why_rpcs", rpcs))
 
     def report(self, path: str | Path) -> Path:
         """Writes the report, one page of HTML that opens in any browser."""
@@ -328,11 +339,14 @@ class Results:
 
 
 class Why:
-    """Where completion times went: ``print(w)`` says it, ``w.parts`` has shares, ``w.table`` each part of each flow."""
+    """Where completion times went: ``print(w)`` says it, ``w.parts`` has shares, ``w.table`` and ``w.rpc_table`` the rest."""
 
-    def __init__(self, sentences: list[str], table: Table) -> None:
+    def __init__(self, sentences: list[str], table: Table, rpc_table: Table) -> None:
         self.sentences = sentences
         self.table = table
+        """Of each flow its parts."""
+        self.rpc_table = rpc_table
+        """Of each RPC its parts."""
 
     @property
     def flows(self) -> list[int]:
@@ -340,10 +354,16 @@ class Why:
         return sorted({int(flow) for flow in self.table["flow"]})
 
     @property
+    def rpcs(self) -> list[int]:
+        """Numbers of the RPCs that are explained."""
+        return sorted({int(rpc) for rpc in self.rpc_table["rpc"]})
+
+    @property
     def parts(self) -> dict[str, float]:
-        """Share of each part in the completion times of all these flows together, the largest first."""
-        ps = self.table["part_ps"].astype(float)
-        names = np.asarray(self.table["part"])
+        """Share of each part in the completion times of all these flows and RPCs together, the largest first."""
+        both = (self.table, self.rpc_table)
+        ps = np.concatenate([np.asarray(table["part_ps"], dtype=float) for table in both])
+        names = np.concatenate([np.asarray(table["part"], dtype=object) for table in both])
         shares = {str(name): float(ps[names == name].sum() / ps.sum()) for name in dict.fromkeys(names)}
         return dict(sorted(shares.items(), key=lambda one: -one[1]))
 
@@ -351,7 +371,9 @@ class Why:
         return "\n".join(self.sentences)
 
     def __repr__(self) -> str:
-        return f"<Why {len(self.flows)} flows: {', '.join(f'{k} {v:.0%}' for k, v in list(self.parts.items())[:3])}>"
+        some = [(len(self.flows), "flows"), (len(self.rpcs), "RPCs")]
+        what = " and ".join(f"{n} {of}" for n, of in some if n)
+        return f"<Why {what}: {', '.join(f'{k} {v:.0%}' for k, v in list(self.parts.items())[:3])}>"
 
     def _repr_html_(self) -> str:
         return "".join(f"<p>{escape(one)}</p>" for one in self.sentences)

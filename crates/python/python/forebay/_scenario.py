@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._errors import ScenarioError
+from ._law import in_place
 from ._progress import Progress
 from ._results import Results
 
@@ -157,7 +158,7 @@ class Scenario:
                 bar.tick,
                 now_utc(),
                 " ".join(sys.argv),
-                [(_name(make), like, make) for like, make in (laws or {}).items()],
+                in_place(laws),
             )
         results = Results(core)
         results.tell()
@@ -190,11 +191,6 @@ class Scenario:
     def __repr__(self) -> str:
         seeds = ", ".join(map(str, self.seeds))
         return f"<Scenario {self.name}: seeds {seeds}>"
-
-
-def _name(make: Any) -> str:
-    """What a law is called: its class, or that of what makes it."""
-    return str(getattr(make, "__name__", None) or _name(getattr(make, "func", type(make))))
 
 
 def _again(place: str, text: str, sets: list[tuple[str, str]]) -> Scenario:

@@ -19,10 +19,11 @@ import numpy as np
 
 from . import _core
 from ._errors import ResultsError
+from ._law import in_place
 from ._progress import Progress
 from ._results import Results
 from ._scenario import Scenario, seed_list, toml
-from ._worker import Processes, Task, simulate
+from ._worker import Processes, Task, pickled, simulate
 
 if TYPE_CHECKING:
     import pandas
@@ -151,6 +152,7 @@ def sweep(
     out: str | Path | None = None,
     threads: int = 1,
     jobs: int | None = None,
+    laws: Mapping[str, Callable[[], _core.FlowLaw]] | None = None,
     progress: bool | Callable[[dict[str, Any]], None] | None = None,
 ) -> Sweep:
     """Simulates every combination of values with every seed, and gives the table.
@@ -161,6 +163,9 @@ def sweep(
     by default processes on this machine, ``jobs`` of them (as many as there are cores).
     out: the folder, ``results/NAME-sweep`` if nobody says. What is complete there, by this call, by another or by
     ``forebay sweep``, is not simulated again; whatever is killed, the same call goes on from there.
+    laws: laws in Python in place of registered ones, ``{"reno": MyLaw}``, wherever flows are under these. Runs are told
+    apart by the law's source: an edited one is simulated anew. Worker processes import the law from its module; one that
+    is defined in a script or a notebook goes to them by ``cloudpickle``, if that is installed, else TypeError says so.
 
     Ctrl-C raises KeyboardInterrupt after the tables of what is complete are written. SweepError: runs failed.
     """
@@ -170,7 +175,10 @@ def sweep(
     place, text, sets = scenario._core.parts()
     name = "".join(c if c.isalnum() or c in "-_." else "-" for c in scenario.name)
     folder = Path(out) if out is not None else Path("results") / f"{name}-sweep"
-    core = _core.Sweep(place, text, sets, listed, seed_list(seeds), str(folder))
+    own = in_place(laws, by_source=True)
+    if executor is None:
+        pickled(own)  # or says why not, before anything is made
+    core = _core.Sweep(place, text, sets, listed, seed_list(seeds), own, str(folder))
     if (folder / "manifest.json").exists():
         raise ResultsError(f"{folder} is the results directory of a single run; name another with out=")
     runs = folder / "runs"
@@ -181,7 +189,7 @@ def sweep(
         for run, title, resolved, done in core.runs():
             if not done:
                 shutil.rmtree(runs / run, ignore_errors=True)  # of another version, or damaged
-                todo.append((title, Task(str(runs.absolute()), run, resolved, threads)))
+                todo.append((title, Task(str(runs.absolute()), run, resolved, threads, own)))
         core.begin()
         try:
             failures = _all(core, todo, executor, jobs or max((os.cpu_count() or 1) // threads, 1), bar)

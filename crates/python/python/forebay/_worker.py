@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import pickle
 import shutil
@@ -14,12 +15,13 @@ import threading
 import time
 import uuid
 from concurrent.futures import Executor, Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, BinaryIO
 
 from . import _core
+from ._law import InPlace
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,28 @@ class Task:
     scenario: str
     """The resolved scenario."""
     threads: int
+    laws: list[InPlace]
+    """Laws in Python; of its flows' laws some may be among those that they stand for."""
+
+
+def pickled(laws: list[InPlace]) -> bytes:
+    """Laws for a process that starts from nothing. TypeError where that cannot have them."""
+
+    def module(make: Any) -> str:
+        return module(make.func) if isinstance(make, functools.partial) else make.__module__
+
+    if all(module(law.make) != "__main__" for law in laws):
+        with contextlib.suppress(pickle.PicklingError, AttributeError):
+            return pickle.dumps(laws)
+    try:
+        import cloudpickle
+    except ImportError:
+        raise TypeError(
+            "worker processes cannot import a law that is defined in a script, a notebook or a function: move it to a "
+            "module (a file mylaw.py; from mylaw import MyLaw), or install cloudpickle, or give an executor that needs "
+            "no import, concurrent.futures.ThreadPoolExecutor(2)"
+        ) from None
+    return bytes(cloudpickle.dumps(laws))
 
 
 def simulate(task: Task) -> list[str]:
@@ -47,7 +71,7 @@ def simulate(task: Task) -> list[str]:
         return []
     part = runs / f"{task.run}.{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}.part"
     started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    said = _core.simulate_run(task.scenario, str(part), task.threads, started)
+    said = _core.simulate_run(task.scenario, str(part), task.threads, started, task.laws)
     try:
         os.rename(part, whole)
     except OSError:
@@ -96,7 +120,8 @@ class Processes(Executor):
                 process = process or self._start()
                 assert process.stdin is not None
                 assert process.stdout is not None
-                pickle.dump(task, process.stdin)
+                # Laws apart: what cannot be imported there fails this task, and not the process.
+                pickle.dump((replace(task, laws=[]), pickled(task.laws)), process.stdin)
                 process.stdin.flush()
                 ok, value = pickle.load(process.stdout)
             except (EOFError, OSError, pickle.UnpicklingError):
@@ -160,11 +185,11 @@ def work() -> None:
     os.dup2(2, 1)  # what a library prints is no answer
     while True:
         try:
-            task = pickle.load(tasks)
+            task, laws = pickle.load(tasks)
         except EOFError:
             return
         try:
-            answer: tuple[bool, Any] = (True, simulate(task))
+            answer: tuple[bool, Any] = (True, simulate(replace(task, laws=pickle.loads(laws))))
         except BaseException as error:
             answer = (False, error)
         pickle.dump(answer, answers)

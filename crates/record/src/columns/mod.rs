@@ -19,7 +19,7 @@ pub use keys::{IDEAL_FCT_DEFINITION, IDEAL_LATENCY_DEFINITION};
 pub use ports::PortRow;
 pub(crate) use ports::totals;
 pub(crate) use runs::{HOSTS, RUNS};
-pub(crate) use why::WHY;
+pub(crate) use why::{WHY, WHY_RPCS};
 
 use crate::dir::{Cell, TableOf};
 use crate::error::RecordError;
@@ -214,6 +214,7 @@ pub(crate) const TABLES: [&dyn TableOf; 15] = [
     &memory::MEMORY,
     &memory::MEMORY_SERIES,
     &why::WHY,
+    &why::WHY_RPCS,
 ];
 
 /// Names that a column had in older run directories: today's and the older one.

@@ -1,37 +1,67 @@
-//! `why.csv`, in run directories of which somebody asked where completion times went.
+//! `why.csv` and `why_rpcs.csv`, in run directories of which somebody asked where completion times went: of flows, and of RPCs.
 
 use super::Value::{Maybe, Number, Text};
 use super::columns;
 use crate::dir::Of;
-use crate::why::{Part, WhyRow};
+use crate::rows::RunRecord;
+use crate::why::{Part, Whose, WhyRow};
 use forebay_units::Span;
+
+fn blank() -> WhyRow {
+    let (part, span) = (Part::Unexplained, Span::ZERO);
+    WhyRow { of: Whose::Flow(0), part, port: String::new(), behind: None, span }
+}
+
+fn of_flows(run: &RunRecord) -> impl Iterator<Item = &WhyRow> {
+    run.why.iter().filter(|row| row.of.flow().is_some())
+}
+
+fn of_rpcs(run: &RunRecord) -> impl Iterator<Item = &WhyRow> {
+    run.why.iter().filter(|row| row.of.rpc().is_some())
+}
 
 pub(crate) static WHY: Of<WhyRow> = Of {
     file: "why.csv",
     always: false,
     seeded: true,
     needed: &["flow", "part", "port", "part_ps"],
-    blank: || WhyRow {
-        flow: 0,
-        part: Part::Unexplained,
-        port: String::new(),
-        behind: None,
-        span: Span::ZERO,
-    },
-    any: |run| !run.why.is_empty(),
-    each: |run, row| run.why.iter().try_for_each(row),
+    blank,
+    any: |run| of_flows(run).next().is_some(),
+    each: |run, row| of_flows(run).try_for_each(row),
     take: |run, row| {
         run.why.push(row);
         Ok(())
     },
     columns: columns! { WhyRow:
-        ["flow" "" "", = |w, _| Number(w.flow.into()) => |w, c| w.flow = c.small()?]
-        ["part" "" "What a stretch of the flow's completion time went to, by the words of docs/why.md; the rows of a flow add up to its fct_ps.",
+        ["flow" "" "", = |w, _| Number(w.of.number().into()) => |w, c| w.of = Whose::Flow(c.small()?)]
+        ["part" "" "What a stretch of the completion time went to, by the words of docs/why.md; the rows of a flow add up to its fct_ps, those of an RPC to its latency_ps.",
             = |w, _| Text(w.part.key()) => |w, c| w.part = c.part()?]
         ["port" "" "Port where that was: sending node, ->, next node; empty where a part has none.",
             = |w, _| Text(&w.port) => |w, c| w.port = c.text().into()]
         ["behind_flow" "" "Flow whose packets the port sent meanwhile, as an index into flows.csv; empty where nothing was sent or the part has none.",
             = |w, _| Maybe(w.behind.map(u64::from)) => |w, c| w.behind = c.maybe()?.map(|flow| flow as u32)]
         ["part_ps" "ps" "How long, in picoseconds.", counts span, No ""]
+    },
+};
+
+pub(crate) static WHY_RPCS: Of<WhyRow> = Of {
+    file: "why_rpcs.csv",
+    always: false,
+    seeded: true,
+    needed: &["rpc", "part", "port", "part_ps"],
+    blank,
+    any: |run| of_rpcs(run).next().is_some(),
+    each: |run, row| of_rpcs(run).try_for_each(row),
+    take: |run, row| {
+        run.why.push(row);
+        Ok(())
+    },
+    columns: columns! { WhyRow:
+        ["rpc" "" "RPC, by its row in rpcs.csv among those of its seed, from 0 on.",
+            = |w, _| Number(w.of.number().into()) => |w, c| w.of = Whose::Rpc(c.small()?)]
+        ["part" "" "", = |w, _| Text(w.part.key()) => |w, c| w.part = c.part()?]
+        ["port" "" "", = |w, _| Text(&w.port) => |w, c| w.port = c.text().into()]
+        ["behind_flow" "" "", = |w, _| Maybe(w.behind.map(u64::from)) => |w, c| w.behind = c.maybe()?.map(|flow| flow as u32)]
+        ["part_ps" "ps" "", counts span, No ""]
     },
 };

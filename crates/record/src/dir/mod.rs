@@ -18,12 +18,12 @@ pub use unfinished::{Unfinished, save};
 
 use crate::about::{About, Volatile};
 use crate::capture::CaptureFile;
-use crate::columns::{HOSTS, RUNS, TABLES, WHY};
+use crate::columns::{HOSTS, RUNS, TABLES, WHY, WHY_RPCS};
 use crate::error::RecordError;
 use crate::human;
 use crate::rows::RunRecord;
 use crate::summary::{Status, Summary};
-use crate::why::WhyRow;
+use crate::why::{Whose, WhyRow};
 use life::Claim;
 use manifest::{FileRows, Manifest};
 use serde::{Deserialize, Serialize};
@@ -287,24 +287,26 @@ impl RunDir {
         Ok(report)
     }
 
-    /// Adds what was found out about flows of a seed to `why.csv`, in place of what it has of these flows, and draws the report anew.
+    /// Adds what was found out about flows and RPCs of a seed to `why.csv` and `why_rpcs.csv`, in place of what these have of them, and
+    /// draws the report anew.
     ///
     /// # Errors
     /// If a file cannot be read or written.
     pub fn explain(path: &Path, seed: u64, rows: Vec<WhyRow>) -> Result<(), RecordError> {
         let (about, mut runs) = Self::load(path)?;
-        let fresh: BTreeSet<u32> = rows.iter().map(|row| row.flow).collect();
+        let fresh: BTreeSet<Whose> = rows.iter().map(|row| row.of).collect();
         for run in runs.iter_mut().filter(|run| run.seed == seed) {
-            run.why.retain(|row| !fresh.contains(&row.flow));
+            run.why.retain(|row| !fresh.contains(&row.of));
             run.why.extend(rows.iter().cloned());
-            run.why.sort_by_key(|row| row.flow); // stable: rows of a flow stay in order
+            run.why.sort_by_key(|row| row.of); // stable: rows of a flow stay in order
         }
-        let mut table = Table::create(path, WHY.file, &WHY.header())?;
-        runs.iter().try_for_each(|run| WHY.write(&mut table, run, about.warmup))?;
-        let rows = table.finish()?;
         let mut manifest = read::manifest(path)?;
-        manifest.files.retain(|of| of.file != WHY.file);
-        manifest.files.push(FileRows { file: WHY.file.into(), rows });
+        for of in [&WHY, &WHY_RPCS].into_iter().filter(|of| runs.iter().any(|run| of.any(run))) {
+            let mut table = Table::create(path, of.file, &of.header())?;
+            runs.iter().try_for_each(|run| of.write(&mut table, run, about.warmup))?;
+            manifest.files.retain(|other| other.file != of.file);
+            manifest.files.push(FileRows { file: of.file.into(), rows: table.finish()? });
+        }
         write_json(&path.join("manifest.json"), &manifest)?;
         Self::draw(&path.join("report.html"), &about, &runs)
     }

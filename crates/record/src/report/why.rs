@@ -1,16 +1,17 @@
-//! Where completion times went, of flows that somebody asked about: bars of parts by size class, flow by flow, ports that cost most, and
-//! flows that stood ahead.
+//! Where completion times went, of flows and RPCs that somebody asked about: bars of parts by size class, one by one, ports that cost most,
+//! and flows that stood ahead.
 //!
 //! Each bar opens to the table of its parts, without a script.
 
 use super::{micro, pretty};
 use crate::about::About;
 use crate::human::{bytes, count, counted, percent, sig3};
-use crate::rows::{FlowRow, RunRecord};
+use crate::rows::{FlowRow, RpcRow, RunRecord};
 use crate::summary::{class_bounds, class_name, in_class, measured};
 use crate::svg::{esc, px};
 use crate::tiers::kind;
-use crate::why::{By, Family, Line, Part, Repair, WhyRow, is_explained, lines, sentence};
+use crate::why::{By, Family, Line, Part, Repair, Whose, WhyRow, is_explained, lines, sentence};
+use forebay_units::Span;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
@@ -26,17 +27,104 @@ const MANY: usize = 100;
 /// Percent of a row below which a segment has no text.
 const TOLD: f64 = 11.0;
 
-/// A flow that is explained.
+/// A flow or an RPC.
+#[derive(Clone, Copy)]
+enum Item<'a> {
+    Flow(&'a FlowRow),
+    Rpc(u32, &'a RpcRow),
+}
+
+/// One that is explained.
 #[derive(Clone, Copy)]
 struct Of<'a> {
     run: &'a RunRecord,
-    flow: &'a FlowRow,
+    item: Item<'a>,
     rows: &'a [WhyRow],
 }
 
-impl Of<'_> {
+impl<'a> Of<'a> {
+    fn flow(&self) -> Option<&'a FlowRow> {
+        match self.item {
+            Item::Flow(flow) => Some(flow),
+            Item::Rpc(..) => None,
+        }
+    }
+
+    fn is_rpc(&self) -> bool {
+        self.flow().is_none()
+    }
+
     fn slowdown(&self) -> f64 {
-        self.flow.slowdown().unwrap_or(0.0)
+        let slowdown = match self.item {
+            Item::Flow(flow) => flow.slowdown(),
+            Item::Rpc(_, rpc) => rpc.slowdown(),
+        };
+        slowdown.unwrap_or(0.0)
+    }
+
+    /// How long it took, and would have taken alone, in ps.
+    fn times(&self) -> (u64, u64) {
+        let (took, ideal) = match self.item {
+            Item::Flow(flow) => (flow.fct(), flow.ideal),
+            Item::Rpc(_, rpc) => (rpc.latency(), rpc.ideal),
+        };
+        (took.map_or(0, Span::as_ps), ideal.as_ps())
+    }
+
+    fn name(&self) -> String {
+        match self.item {
+            Item::Flow(flow) => format!("Flow {}", flow.flow),
+            Item::Rpc(number, _) => format!("RPC {number}"),
+        }
+    }
+
+    fn size(&self) -> String {
+        match self.item {
+            Item::Flow(flow) => bytes(flow.size.get()),
+            Item::Rpc(_, rpc) if rpc.response.get() == 0 => {
+                format!("{} one-way", bytes(rpc.request.get()))
+            }
+            Item::Rpc(_, rpc) => {
+                format!("{} for {}", bytes(rpc.request.get()), bytes(rpc.response.get()))
+            }
+        }
+    }
+
+    /// Where it is from and to.
+    fn ends(&self) -> String {
+        let (from, to) = match self.item {
+            Item::Flow(flow) => (flow.src, flow.dst),
+            Item::Rpc(_, rpc) => {
+                let of = &self.run.connections[rpc.connection as usize];
+                (of.client, of.server)
+            }
+        };
+        let host = |at: u32| self.run.hosts.get(at as usize).map_or("?", String::as_str);
+        format!("{} → {}", host(from), host(to))
+    }
+}
+
+/// Words for what is explained.
+struct Words {
+    items: &'static str,
+    time: &'static str,
+    files: &'static str,
+}
+
+impl Words {
+    fn of(explained: &[Of<'_>]) -> Self {
+        let rpcs = explained.iter().filter(|of| of.is_rpc()).count();
+        match rpcs {
+            0 => Self { items: "flows", time: "FCT", files: "why.csv" },
+            n if n == explained.len() => {
+                Self { items: "RPCs", time: "latency", files: "why_rpcs.csv" }
+            }
+            _ => Self {
+                items: "flows and RPCs",
+                time: "completion time",
+                files: "why.csv and why_rpcs.csv",
+            },
+        }
     }
 }
 
@@ -48,14 +136,15 @@ pub(super) fn section(about: &About, runs: &[RunRecord]) -> Option<String> {
     }
     let classes = classes(about, runs, &explained);
     let worst = classes.iter().map(|class| class.stretch()).fold(1.0, f64::max);
-    let bars = Bars::of(explained[0].run);
+    let (bars, words) = (Bars::of(explained[0].run), Words::of(&explained));
+    let Words { items, time, files } = words;
     let mut html = String::from("<section id=\"why\"><h2>Where completion times went</h2>");
     let headline = classes.iter().max_by(|a, b| a.stretch().total_cmp(&b.stretch()));
     if let Some(class) = headline {
         let rows: Vec<&WhyRow> = class.flows.iter().flat_map(|of| of.rows).collect();
         let name = pretty(&class.name);
         let who = match (class.slowest, &class.flows[..]) {
-            (true, [of]) => format!("Flow {}, the slowest of {name}", of.flow.flow),
+            (true, [of]) => format!("{}, the slowest of {name}", of.name()),
             (true, _) => format!("Slowest of {name}"),
             (false, _) => name,
         };
@@ -66,30 +155,38 @@ pub(super) fn section(about: &About, runs: &[RunRecord]) -> Option<String> {
         );
     }
     html.push_str(&bars.legend(&explained));
-    html.push_str("<h3>By flow size: mean FCT, as a multiple of the ideal</h3>");
+    let by = if items == "RPCs" { "All RPCs" } else { "By flow size" };
+    let _ = write!(html, "<h3>{by}: mean {time}, as a multiple of the ideal</h3>");
     for class in &classes {
         let open = headline.is_some_and(|of| std::ptr::eq(of, class));
         html.push_str(&bars.class(class, class.stretch() / worst, open));
     }
-    html.push_str("<h3>Slowest flows: share of the FCT</h3>");
+    let _ = write!(html, "<h3>Slowest {items}: share of the {time}</h3>");
     let mut slowest = explained.clone();
     slowest.sort_by(|a, b| b.slowdown().total_cmp(&a.slowdown()));
     for of in slowest.iter().take(FLOWS) {
-        html.push_str(&bars.flow(of, runs.len() > 1));
+        html.push_str(&bars.one(of, runs.len() > 1));
     }
     html.push_str("<div class=\"pair\">");
-    html.push_str(&bars.ports(&explained));
+    html.push_str(&bars.ports(&explained, items));
     html.push_str(&ahead(&explained));
     html.push_str("</div>");
-    let complete: usize =
-        runs.iter().flat_map(|run| &run.flows).filter(|flow| is_explained(flow)).count();
+    let flows = runs.iter().flat_map(|run| &run.flows).filter(|flow| is_explained(flow)).count();
+    let rpcs = runs.iter().flat_map(|run| &run.rpcs).filter(|rpc| rpc.latency().is_some()).count();
+    let of = |is_rpc: bool, complete: usize, what: &str| {
+        let some = explained.iter().filter(|of| of.is_rpc() == is_rpc).count();
+        let text = format!("{} of {} complete {what}", count(some as u64), count(complete as u64));
+        (some > 0).then_some(text)
+    };
+    let some: Vec<String> =
+        [of(false, flows, "flows"), of(true, rpcs, "RPCs")].into_iter().flatten().collect();
+    let one = if items == "RPCs" { "an RPC" } else { "a flow" };
     let _ = write!(
         html,
-        "<p class=\"caption\">{} of {} complete flows are explained. The parts of a flow lie on the chain of packets and answers that ended last, and \
-         add up to its FCT to the picosecond. Click a bar for its parts. Queueing behind a flow is the time in which the port sent that flow's packets \
-         while one of the chain waited. Rows of all explained flows are in why.csv; what each part means: docs/why.md.</p></section>",
-        count(explained.len() as u64),
-        count(complete as u64)
+        "<p class=\"caption\">{} are explained. The parts of {one} lie on the chain of packets and answers that ended last, and \
+         add up to its {time} to the picosecond. Click a bar for its parts. Queueing behind a flow is the time in which the port sent that flow's packets \
+         while one of the chain waited. Rows of all explained {items} are in {files}; what each part means: docs/why.md.</p></section>",
+        some.join(" and ")
     );
     Some(html)
 }
@@ -97,15 +194,24 @@ pub(super) fn section(about: &About, runs: &[RunRecord]) -> Option<String> {
 fn explained(runs: &[RunRecord]) -> Vec<Of<'_>> {
     let all = runs
         .iter()
-        .flat_map(|run| run.why.chunk_by(|a, b| a.flow == b.flow).map(move |rows| (run, rows)));
-    let of = |(run, rows): (&'_ RunRecord, &'_ [WhyRow])| {
-        run.flows.binary_search_by_key(&rows[0].flow, |flow| flow.flow).ok()
+        .flat_map(|run| run.why.chunk_by(|a, b| a.of == b.of).map(move |rows| (run, rows)));
+    let item = |run: &'_ RunRecord, whose: Whose| match whose {
+        Whose::Flow(flow) => run.flows.binary_search_by_key(&flow, |row| row.flow).ok(),
+        Whose::Rpc(rpc) => Some(rpc as usize).filter(|at| *at < run.rpcs.len()),
     };
-    all.filter_map(|(run, rows)| of((run, rows)).map(|at| Of { run, flow: &run.flows[at], rows }))
-        .collect()
+    let of = |run, rows: &'_ [WhyRow]| Some((item(run, rows[0].of)?, rows[0].of));
+    let found = all.filter_map(|(run, rows)| Some((run, rows, of(run, rows)?)));
+    let found = found.map(|(run, rows, (at, whose))| {
+        let item = match whose {
+            Whose::Flow(_) => Item::Flow(&run.flows[at]),
+            Whose::Rpc(number) => Item::Rpc(number, &run.rpcs[at]),
+        };
+        Of { run, item, rows }
+    });
+    found.collect()
 }
 
-/// Flows of one bar.
+/// Flows or RPCs of one bar.
 struct Class<'a> {
     name: String,
     which: String,
@@ -114,44 +220,50 @@ struct Class<'a> {
 }
 
 impl Class<'_> {
-    /// FCT in units of the ideal, of all flows together.
+    /// Completion times in units of the ideal, of all together.
     fn stretch(&self) -> f64 {
-        let sum = |ps: fn(&FlowRow) -> u64| {
-            self.flows.iter().map(|of| u128::from(ps(of.flow))).sum::<u128>()
+        let sum = |ps: fn((u64, u64)) -> u64| {
+            self.flows.iter().map(|of| u128::from(ps(of.times()))).sum::<u128>()
         };
-        sum(|flow| flow.fct().map_or(0, |fct| fct.as_ps())) as f64
-            / sum(|flow| flow.ideal.as_ps()).max(1) as f64
+        sum(|(took, _)| took) as f64 / sum(|(_, ideal)| ideal).max(1) as f64
     }
 }
 
-/// Size classes with explained flows; of those that are explained as a whole the slowest 1 % too.
+/// Size classes with explained flows, and RPCs; of those that are explained as a whole the slowest 1 % too.
 fn classes<'a>(about: &About, runs: &[RunRecord], explained: &[Of<'a>]) -> Vec<Class<'a>> {
     let mut classes = Vec::new();
     for bounds in class_bounds(about) {
-        let mut flows: Vec<Of<'a>> =
-            explained.iter().filter(|of| in_class(of.flow.size, bounds)).copied().collect();
-        if flows.is_empty() {
-            continue;
-        }
+        let here = |of: &&Of<'_>| of.flow().is_some_and(|flow| in_class(flow.size, bounds));
+        let flows: Vec<Of<'a>> = explained.iter().filter(here).copied().collect();
         let there = |flow: &&FlowRow| {
             is_explained(flow) && measured(flow, about.warmup) && in_class(flow.size, bounds)
         };
         let all = runs.iter().flat_map(|run| &run.flows).filter(there).count();
-        let name = class_name(bounds);
-        let whole = flows.len() >= all;
-        let which = match whole {
-            true => format!("all {}", counted(flows.len(), "flow")),
-            false => format!("{} of {}", count(flows.len() as u64), counted(all, "flow")),
-        };
-        if whole && flows.len() >= MANY {
-            flows.sort_by(|a, b| b.slowdown().total_cmp(&a.slowdown()));
-            let slowest = flows[..flows.len().div_ceil(100)].to_vec();
-            let which = format!("slowest 1 %, {}", counted(slowest.len(), "flow"));
-            classes.push(Class { name: name.clone(), which, slowest: true, flows: slowest });
-        }
-        classes.push(Class { name, which, slowest: !whole, flows });
+        add_class(&mut classes, class_name(bounds), flows, all);
     }
+    let rpcs: Vec<Of<'a>> = explained.iter().filter(|of| of.is_rpc()).copied().collect();
+    let there = |rpc: &&RpcRow| rpc.latency().is_some() && rpc.issued >= about.warmup;
+    let all = runs.iter().flat_map(|run| &run.rpcs).filter(there).count();
+    add_class(&mut classes, "RPCs".into(), rpcs, all);
     classes
+}
+
+/// Adds a class of so many, of which some are explained.
+fn add_class<'a>(classes: &mut Vec<Class<'a>>, name: String, mut flows: Vec<Of<'a>>, all: usize) {
+    let Some(first) = flows.first() else { return };
+    let noun = if first.is_rpc() { "RPC" } else { "flow" };
+    let whole = flows.len() >= all;
+    let which = match whole {
+        true => format!("all {}", counted(flows.len(), noun)),
+        false => format!("{} of {}", count(flows.len() as u64), counted(all, noun)),
+    };
+    if whole && flows.len() >= MANY {
+        flows.sort_by(|a, b| b.slowdown().total_cmp(&a.slowdown()));
+        let slowest = flows[..flows.len().div_ceil(100)].to_vec();
+        let which = format!("slowest 1 %, {}", counted(slowest.len(), noun));
+        classes.push(Class { name: name.clone(), which, slowest: true, flows: slowest });
+    }
+    classes.push(Class { name, which, slowest: !whole, flows });
 }
 
 /// Draws bars.
@@ -175,6 +287,7 @@ impl Bars {
             Part::Serialization | Part::Propagation => return "wa".into(),
             Part::Nic | Part::Ring | Part::Iio => 1,
             Part::Window | Part::ReceiveWindow | Part::Credit | Part::Memory | Part::NicBuffer => 2,
+            Part::Order => 3,
             Part::Pacing | Part::Copy | Part::Service | Part::Pcie => 3,
             Part::Queue => self.step(place).max(1),
             Part::Pause => self.step(place) + 1,
@@ -267,25 +380,24 @@ impl Bars {
         let mean = micro(sum as f64 / 1e6 / class.flows.len() as f64);
         let times = format!("{}× ideal", sig3(class.stretch()));
         let row = Row { who: pretty(&class.name), of: class.which.clone(), sum: mean, times };
-        let table = table(self, class.flows[0].run, &lines, class.flows.len());
+        let table = table(self, &class.flows[0], &lines, class.flows.len());
         row.html(&self.stack(&lines, width), &table, open)
     }
 
-    fn flow(&self, of: &Of<'_>, seeds: bool) -> String {
+    fn one(&self, of: &Of<'_>, seeds: bool) -> String {
         let lines = self.ordered(lines(of.rows, By::Port));
-        let host = |at: u32| of.run.hosts.get(at as usize).map_or("?", String::as_str);
         let seed = if seeds { format!(", seed {}", of.run.seed) } else { String::new() };
         let row = Row {
-            who: format!("Flow {}, {}{seed}", of.flow.flow, bytes(of.flow.size.get())),
-            of: format!("{} → {}", host(of.flow.src), host(of.flow.dst)),
-            sum: micro(of.flow.fct().map_or(0.0, |fct| fct.as_ps() as f64 / 1e6)),
+            who: format!("{}, {}{seed}", of.name(), of.size()),
+            of: of.ends(),
+            sum: micro(of.times().0 as f64 / 1e6),
             times: format!("{}× ideal", sig3(of.slowdown())),
         };
-        row.html(&self.stack(&lines, 1.0), &table(self, of.run, &lines, 1), false)
+        row.html(&self.stack(&lines, 1.0), &table(self, of, &lines, 1), false)
     }
 
-    /// Ports that cost most, all explained flows together.
-    fn ports(&self, explained: &[Of<'_>]) -> String {
+    /// Ports that cost most, all explained flows and RPCs together.
+    fn ports(&self, explained: &[Of<'_>], items: &str) -> String {
         let lines = lines(
             explained.iter().flat_map(|of| of.rows).filter(|row| !row.port.is_empty()),
             By::Port,
@@ -298,9 +410,9 @@ impl Bars {
         let mut ports: Vec<(String, Vec<Line>)> = ports.into_iter().collect();
         ports.sort_by_key(|(_, lines)| std::cmp::Reverse(sum(lines)));
         let most = ports.first().map_or(1, |(_, lines)| sum(lines)).max(1) as f64;
-        let mut html = String::from("<div><h3>Ports that cost most, all these flows</h3>");
+        let mut html = format!("<div><h3>Ports that cost most, all these {items}</h3>");
         if ports.is_empty() {
-            html.push_str("<p class=\"caption\">No flow waited at a port.</p>");
+            html.push_str("<p class=\"caption\">None of them waited at a port.</p>");
         }
         for (port, lines) in ports.into_iter().take(WORST) {
             let all = sum(&lines);
@@ -321,7 +433,7 @@ impl Bars {
 struct Ahead<'a> {
     ps: u128,
     ports: BTreeSet<&'a str>,
-    held: BTreeSet<u32>,
+    held: BTreeSet<Whose>,
 }
 
 /// Flows whose packets stood ahead of others', by the time that they took.
@@ -331,11 +443,13 @@ fn ahead(explained: &[Of<'_>]) -> String {
     for of in explained {
         runs.insert(of.run.seed, of.run);
         for row in of.rows {
-            let Some(other) = row.behind.filter(|other| *other != row.flow) else { continue };
+            let Some(other) = row.behind.filter(|other| Whose::Flow(*other) != row.of) else {
+                continue;
+            };
             let of = ahead.entry((of.run.seed, other)).or_default();
             of.ps += u128::from(row.span.as_ps());
             of.ports.insert(&row.port);
-            of.held.insert(row.flow);
+            of.held.insert(row.of);
         }
     }
     let mut ahead: Vec<_> = ahead.into_iter().collect();
@@ -356,7 +470,10 @@ fn ahead(explained: &[Of<'_>]) -> String {
             who: format!("Flow {flow}{}", ends.unwrap_or_default()),
             of: format!(
                 "ahead of {} at {}",
-                counted(held.len(), "flow"),
+                counted(
+                    held.len(),
+                    if held.iter().all(|one| one.rpc().is_some()) { "RPC" } else { "flow" }
+                ),
                 counted(ports.len(), "port")
             ),
             sum: micro(ps as f64 / 1e6),
@@ -417,8 +534,8 @@ impl Row {
     }
 }
 
-/// The parts of so many flows of a run.
-fn table(bars: &Bars, run: &RunRecord, lines: &[Line], flows: usize) -> String {
+/// The parts of so many flows or RPCs as one.
+fn table(bars: &Bars, of: &Of<'_>, lines: &[Line], flows: usize) -> String {
     let sum = lines.iter().map(|line| line.ps).sum::<u128>().max(1);
     let head = if flows == 1 { "Time" } else { "Mean" };
     let mut html = format!(
@@ -441,8 +558,14 @@ fn table(bars: &Bars, run: &RunRecord, lines: &[Line], flows: usize) -> String {
     };
     for line in lines {
         let key = format!("<i class=\"chip-of {}\"></i>", bars.colour(line.part, &line.place));
-        row(&key, line.part.words(), &line.place, &line.behind(run), line.ps);
+        row(&key, line.part.words(), &line.place, &line.behind(of.run), line.ps);
     }
-    row("", if flows == 1 { "FCT" } else { "Mean FCT" }, "", "", sum);
+    let total = match (flows, of.is_rpc()) {
+        (1, false) => "FCT",
+        (_, false) => "Mean FCT",
+        (1, true) => "Latency",
+        (_, true) => "Mean latency",
+    };
+    row("", total, "", "", sum);
     html + "</tbody></table></div>"
 }

@@ -5,7 +5,7 @@
 //! answers, and so on. A round trip that a sender waited for is made of queueing, named as such, and of the rest, named by what
 //! made the sender wait. A repair goes back to the copy before it: what lies between is the wait for the repair. The time in which the flow's own packets left is serialization, wherever the sender could send.
 
-use super::index::{Index, OfFlow};
+use super::index::{Index, Message, OfFlow};
 use super::log::{Arrived, FollowedFlow, HostStages, Left, Log, Role, SenderEvent, Waits};
 use super::part::{Part, Repair};
 use forebay_units::{Span, Time};
@@ -55,19 +55,17 @@ impl Explained {
 
 /// Where the time of every flow of a log went.
 pub fn explain(log: &Log) -> Vec<Explained> {
-    let index = Index::of(log);
-    let one = |flow: &FollowedFlow| Explained { flow: *flow, pieces: pieces(log, &index, flow) };
+    let index = Index::of(log, &[]);
+    let one =
+        |flow: &FollowedFlow| Explained { flow: *flow, pieces: pieces(log, &index, (flow, 0)) };
     log.flows.iter().map(one).collect()
 }
 
-/// From the start of a flow to its completion.
-fn pieces(log: &Log, index: &Index, flow: &FollowedFlow) -> Vec<Piece> {
-    let of = index.flow(flow.flow);
-    let mut walk = Walk { log, index, of, flow, at: flow.done, pieces: Vec::new() };
+/// From the start of a flow, or of a message of a stream, to its completion.
+fn pieces(log: &Log, index: &Index<'_>, of: (&FollowedFlow, u32)) -> Vec<Piece> {
+    let mut walk = Walk::new(log, index, of);
     walk.go();
-    walk.reach(flow.start, Part::Unexplained, None);
-    walk.pieces.reverse();
-    walk.pieces
+    walk.end(Part::Unexplained)
 }
 
 /// An RPC to explain: two stretches of bytes, each on its stream.
@@ -75,60 +73,121 @@ fn pieces(log: &Log, index: &Index, flow: &FollowedFlow) -> Vec<Piece> {
 pub struct Call {
     /// Index among the RPCs of the run.
     pub rpc: u32,
+    /// Which one of its connection, from 1 on.
+    pub number: u32,
     /// Streams of its connection, of requests and of responses.
     pub streams: [u32; 2],
     /// Bytes of each stream up to the end of its request, and of its response.
     pub upto: [u64; 2],
+    /// Bytes of its request, and of its response: none, if it is one-way.
+    pub size: [u64; 2],
     /// When its client issued it.
     pub issued: Time,
-    /// When its client had the response.
+    /// When its client had the response, or of a one-way RPC the last acknowledgement.
     pub completed: Time,
 }
 
-/// Where the time of RPCs went, each from its issue to its completion; `None` where the log has none of its streams.
+/// Where the time of RPCs went, each from its issue to its completion; `None` where the log does not have it.
 ///
 /// The response is followed back to the server's write, the request from the server's hands to the client's write: what lies between is
-/// the server's work, and what comes before it a wait for credits of the server's cache.
+/// the server's work, and what comes before it a wait for credits of the server's cache, or for messages before it. Of a one-way RPC the ACK
+/// is followed back to the server.
 pub fn explain_calls(log: &Log, calls: &[Call]) -> Vec<Option<Vec<Piece>>> {
-    let index = Index::of(log);
+    let ways = calls.iter().flat_map(|call| [0, 1].map(|i| Way::of(log, call, i)));
+    let messages: Vec<Message> = ways.flatten().filter_map(|way| way.message).collect();
+    let index = Index::of(log, &messages);
     calls.iter().map(|call| of_call(log, &index, call)).collect()
 }
 
-fn of_call(log: &Log, index: &Index, call: &Call) -> Option<Vec<Piece>> {
-    let [request, response] = call.streams.map(|stream| {
-        let at = log.streams.binary_search_by_key(&stream, |one| one.flow).ok()?;
-        Some(log.streams[at])
-    });
-    let (request, response) = (request?, response?);
-    let [asked, answered] = call.upto;
-    // Before the write of a response its request has come.
-    let written = |stream: u32, upto: u64| {
-        let events = &index.flow(stream).events;
-        Some(events.iter().find(|one| one.written >= upto)?.at.max(call.issued))
-    };
-    let begun = written(response.flow, answered)?.min(call.completed);
-    let came = index.flow(request.flow).received.iter().find(|one| one.upto >= asked)?.at;
-    let came = came.clamp(call.issued, begun);
-    let handed = written(request.flow, asked)?.min(came);
+/// One way of an RPC.
+struct Way {
+    flow: FollowedFlow,
+    message: Option<Message>, // where its stream is one of messages
+    upto: u64,                // where it ends, as its index counts
+}
+
+impl Way {
+    fn of(log: &Log, call: &Call, i: usize) -> Option<Self> {
+        let (flow, upto, size) = (*log.stream(call.streams[i])?, call.upto[i], call.size[i]);
+        let bytes = (upto - size, upto);
+        let message = Message { stream: flow.flow, number: call.number, bytes };
+        Some(match flow.on_credit {
+            true => Self { flow, message: (size > 0).then_some(message), upto: size },
+            false => Self { flow, message: None, upto },
+        })
+    }
+
+    fn number(&self) -> u32 {
+        self.message.map_or(0, |message| message.number)
+    }
+
+    /// When its last byte had been written at the sender; of a message, when that began.
+    fn written(&self, index: &Index<'_>) -> Option<Time> {
+        let events = &index.flow(self.flow.flow, self.number()).events;
+        let mut all = events.iter();
+        let one =
+            if self.flow.on_credit { all.next() } else { all.find(|one| one.written >= self.upto) };
+        Some(one?.at)
+    }
+
+    /// When its receiver had all of it.
+    fn came(&self, index: &Index<'_>) -> Option<Time> {
+        let received = &index.flow(self.flow.flow, self.number()).received;
+        Some(received.iter().find(|one| one.upto >= self.upto)?.at)
+    }
+
+    /// Its flow, as if it began and ended with it.
+    fn within(&self, start: Time, done: Time) -> FollowedFlow {
+        FollowedFlow { size: self.upto, start, done, ..self.flow }
+    }
+
+    /// The parts of its time.
+    fn pieces(&self, log: &Log, index: &Index<'_>, flow: FollowedFlow) -> Vec<Piece> {
+        match flow.done > flow.start {
+            true => pieces(log, index, (&flow, self.number())),
+            false => Vec::new(),
+        }
+    }
+}
+
+fn of_call(log: &Log, index: &Index<'_>, call: &Call) -> Option<Vec<Piece>> {
     let part = |part: Part, from: Time, to: Time| {
         (to > from).then_some(Piece { part, link: None, behind: None, from, to })
     };
-    let of = |flow: FollowedFlow, size: u64, start: Time, done: Time| {
-        // Reading by cores is part of the server's work.
-        let mut flow = FollowedFlow { size, start, done, ..flow };
-        flow.host[1].memory &= flow.flow == call.streams[1];
-        if done > start { pieces(log, index, &flow) } else { Vec::new() }
+    let request = Way::of(log, call, 0)?;
+    let response = if call.size[1] > 0 { Some(Way::of(log, call, 1)?) } else { None };
+    // Before the write of a response its request has come.
+    let begun = match &response {
+        Some(response) => response.written(index)?.clamp(call.issued, call.completed),
+        None => call.completed,
     };
-    let mut all: Vec<Piece> = part(Part::Credit, call.issued, handed).into_iter().collect();
-    all.extend(of(request, asked, handed, came));
-    all.extend(part(Part::Service, came, begun));
-    all.extend(of(response, answered, begun, call.completed));
+    let came = request.came(index)?.clamp(call.issued, begun);
+    let handed = request.written(index)?.clamp(call.issued, came);
+    let before = if request.flow.on_credit { Part::Order } else { Part::Credit };
+    let mut all: Vec<Piece> = part(before, call.issued, handed).into_iter().collect();
+    // Reading by cores is part of the server's work.
+    let mut asked = request.within(handed, came);
+    asked.host[1].memory = false;
+    all.extend(request.pieces(log, index, asked));
+    match response {
+        Some(response) => {
+            all.extend(part(Part::Service, came, begun));
+            all.extend(response.pieces(log, index, response.within(begun, call.completed)));
+        }
+        None => {
+            let flow = request.within(came, call.completed);
+            let mut walk = Walk::new(log, index, (&flow, request.number()));
+            walk.acknowledgement();
+            all.extend(walk.end(Part::Service));
+        }
+    }
     Some(all)
 }
 
 struct Walk<'a> {
     log: &'a Log,
-    index: &'a Index,
+    index: &'a Index<'a>,
+    key: (u32, u32), // flow and message
     of: &'a OfFlow,
     flow: &'a FollowedFlow,
     at: Time, // everything from here on is told
@@ -145,7 +204,34 @@ enum Cause {
     Unknown,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    fn new(log: &'a Log, index: &'a Index<'a>, (flow, message): (&'a FollowedFlow, u32)) -> Self {
+        let of = index.flow(flow.flow, message);
+        let key = (flow.flow, message);
+        Self { log, index, key, of, flow, at: flow.done, pieces: Vec::new() }
+    }
+
+    /// All pieces, in the order of time; what is left before them is `rest`.
+    fn end(mut self, rest: Part) -> Vec<Piece> {
+        self.reach(self.flow.start, rest, None);
+        self.pieces.reverse();
+        self.pieces
+    }
+
+    /// Goes back over the ACK that completed what was sent, to the host that sent it.
+    fn acknowledgement(&mut self) {
+        let came = self.of.answers.partition_point(|one| one.at <= self.at);
+        let answers = &self.of.answers[..came];
+        let covers = |one: &&Arrived| one.role == Role::Ack && one.id.seq >= self.flow.size;
+        let last = match self.flow.on_credit {
+            true => answers.last(),
+            false => answers.iter().find(covers),
+        };
+        let Some(last) = last.copied() else { return };
+        self.climb(last.at, 0, Part::Ring);
+        self.trip(&last, None);
+    }
+
     fn go(&mut self) {
         let Some(mut packet) = self.completion() else { return };
         while self.at > self.flow.start {
@@ -201,7 +287,7 @@ impl Walk<'_> {
     fn climb(&mut self, at: Time, host: usize, otherwise: Part) {
         let HostStages { ring, memory } = self.flow.host[host];
         let node = if host == 0 { self.flow.src } else { self.flow.dst };
-        if let Some(landing) = self.of.landing(node, at).filter(|_| memory) {
+        if let Some(landing) = self.index.landing(self.flow.flow, node, at).filter(|_| memory) {
             self.reach(landing.landed, if ring { Part::Ring } else { Part::Iio }, None);
             self.reach(landing.entered, Part::Iio, None);
             self.reach(landing.first, Part::Pcie, None);
@@ -221,7 +307,7 @@ impl Walk<'_> {
         loop {
             let LinkOf { from: node, flight } = self.link(link);
             let end = Time::ZERO + at.since(Time::ZERO).saturating_sub(flight);
-            let left = *self.of.left(link, end)?;
+            let left = *self.index.left(self.key, link, end)?;
             self.reach(end, held.unwrap_or(Part::Propagation), None);
             let start = left.start();
             if node == self.flow.src || node == self.flow.dst {
@@ -229,14 +315,16 @@ impl Walk<'_> {
                 return Some(left);
             }
             let (mut left, mut start) = (left, start);
-            let mut arrival = self.of.arrived(node, left.id, end)?;
+            let mut arrival = self.index.arrived(self.key, node, left.id, end)?;
             self.reach(start.max(arrival.0), held.unwrap_or(Part::Serialization), None);
             // Behind its own flow's packet it does not queue, it is sent.
-            while let Some(own) =
-                self.of.left(link, start).filter(|own| arrival.0 < start && own.role == left.role)
+            while let Some(own) = self
+                .index
+                .left(self.key, link, start)
+                .filter(|own| arrival.0 < start && own.role == left.role)
             {
                 (left, start) = (*own, own.start());
-                arrival = self.of.arrived(node, left.id, left.end)?;
+                arrival = self.index.arrived(self.key, node, left.id, left.end)?;
                 self.reach(start.max(arrival.0), held.unwrap_or(Part::Serialization), None);
             }
             let (came, over) = arrival;
@@ -353,13 +441,18 @@ impl Walk<'_> {
         let released = between.iter().rfind(|one| one.before != Waits::Nic);
         let at = released.map_or(handed, |one| one.at);
         let came = self.of.answers.partition_point(|one| one.at <= at);
-        let newest = self.of.answers[..came].last().filter(|one| one.at > lost.end);
-        let newest = newest.map(|one| one.role);
-        let kind = match newest {
+        let since = self.of.answers.partition_point(|one| one.at <= lost.end).min(came);
+        let answers = &self.of.answers[since..came];
+        let kind = match answers.last().map(|one| one.role) {
             _ if between.iter().any(|one| one.timeout) => Repair::Timeout,
             _ if between.iter().any(|one| one.probe) => Repair::Probe,
             Some(Role::Nack) => Repair::Nack,
             Some(Role::Request) => Repair::Request,
+            // The answer that says what was lost is not the one that gives credit for it.
+            _ if self.flow.on_credit => match answers.iter().any(|one| one.role == Role::Nack) {
+                true => Repair::Nack,
+                false => Repair::Request,
+            },
             _ => Repair::Fast,
         };
         self.send_until(at, Part::Nic);
@@ -423,7 +516,7 @@ impl Walk<'_> {
     /// The data that an answer was about: what completed the bytes that it was the first to acknowledge, or what came last before it left.
     fn answered(&self, answer: &Left) -> Option<Arrived> {
         let start = answer.start();
-        let first = self.of.first_acks.get(&answer.id.seq) == Some(&answer.id);
+        let first = self.of.first_ack(answer.id.seq) == Some(answer.id);
         let received = &self.of.received;
         let acknowledged = received.get(received.partition_point(|one| one.upto < answer.id.seq));
         match acknowledged.filter(|one| first && answer.role == Role::Ack && one.at <= start) {

@@ -1,5 +1,6 @@
 //! What a simulation logs of the flows that it follows.
 
+use super::few::Few;
 use forebay_units::{Span, Time};
 
 /// The log of one simulation.
@@ -13,8 +14,16 @@ pub struct Log {
     pub names: Vec<String>,
     /// The flows that were followed and are complete, ascending.
     pub flows: Vec<FollowedFlow>,
-    /// The streams of connections that were followed, ascending, but for those of transports with messages on credit; never complete.
+    /// The streams of connections that were followed, ascending; never complete.
     pub streams: Vec<FollowedFlow>,
+}
+
+impl Log {
+    /// A stream that was followed.
+    pub(super) fn stream(&self, number: u32) -> Option<&FollowedFlow> {
+        let at = self.streams.binary_search_by_key(&number, |one| one.flow).ok()?;
+        Some(&self.streams[at])
+    }
 }
 
 /// A directed link.
@@ -65,12 +74,10 @@ pub struct HostStages {
 /// What happened at one node, in the order of events.
 #[derive(Clone, Debug, Default)]
 pub struct NodeLog {
-    /// Packets that came.
-    pub arrived: Vec<Arrived>,
-    /// Packets that left.
-    pub left: Vec<Left>,
-    /// Packets that left while one of a followed flow waited, of whatever flow.
-    pub ahead: Vec<Ahead>,
+    /// Packets of followed flows, by flow and number of the message, which is 0 where the flow is no stream of messages.
+    pub packets: Few<(u32, u32), Packets>,
+    /// By link: packets that left while one of a followed flow waited, of whatever flow, by end of transmission.
+    pub ahead: Few<u32, Vec<Ahead>>,
     /// At a switch, where details are logged: the queues that packets of followed flows found.
     pub found: Vec<Found>,
     /// Pause frames that came.
@@ -81,6 +88,27 @@ pub struct NodeLog {
     pub receivers: Vec<Received>,
     /// Packets that came to memory.
     pub landings: Vec<Landing>,
+}
+
+/// Packets of one flow, or of one message of a stream, at a node.
+#[derive(Clone, Debug, Default)]
+pub struct Packets {
+    /// Those that came, by time.
+    pub arrived: Vec<Arrived>,
+    /// Those that left, by link and end of transmission.
+    pub left: Few<u32, Vec<Left>>,
+}
+
+impl NodeLog {
+    /// Puts what was logged into the order of time.
+    pub fn sort(&mut self) {
+        for packets in self.packets.values_mut() {
+            // Of two alike the later one counts: sorted in the order in which they were logged.
+            packets.left.values_mut().for_each(|of| of.sort_by_key(|one| one.end));
+        }
+        // A port that took packets back to a fault has sent them twice.
+        self.ahead.values_mut().for_each(|of| of.sort_unstable());
+    }
 }
 
 /// What a packet is to the transport of its flow.
@@ -116,8 +144,6 @@ pub struct PacketId {
 /// A packet came to a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arrived {
-    /// Its flow.
-    pub flow: u32,
     /// Over this link.
     pub link: u32,
     /// When the node got it.
@@ -148,8 +174,6 @@ pub struct Found {
 /// A packet left a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Left {
-    /// Its flow.
-    pub flow: u32,
     /// Over this link.
     pub link: u32,
     /// End of its transmission.
@@ -182,14 +206,12 @@ impl Left {
 }
 
 /// A packet of any flow left while another one waited.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Ahead {
-    /// Its flow.
-    pub flow: u32,
-    /// Over this link.
-    pub link: u32,
     /// End of its transmission.
     pub end: Time,
+    /// Its flow.
+    pub flow: u32,
 }
 
 /// A pause frame came.
@@ -233,6 +255,8 @@ pub struct SenderEvent {
     pub sent: u64,
     /// Payload that its application had written.
     pub written: u64,
+    /// Number of the message under way, or of the last one, in a stream of messages; else 0.
+    pub message: u32,
     /// Packets that it has sent again.
     pub resent: u64,
     /// Whether its retransmission timer expired.

@@ -6,6 +6,7 @@
 //! Invariant: the pieces of a flow tile the time from its start to its completion, without gap or overlap.
 
 mod chain;
+mod few;
 mod index;
 mod log;
 mod part;
@@ -14,11 +15,14 @@ mod sums;
 mod trace;
 
 pub use chain::{Call, Explained, Piece, explain, explain_calls};
+pub use few::Few;
 pub use log::{
     Ahead, Arrived, FollowedFlow, Found, HostStages, Landing, Left, LinkOf, Log, NodeLog, PacketId,
-    Paused, Received, Role, SenderEvent, Waits,
+    Packets, Paused, Received, Role, SenderEvent, Waits,
 };
 pub use part::{Family, Part, Repair};
-pub use rows::{WhyRow, calls, is_explained, rows, rows_of, share_of, slowest};
-pub use sums::{By, Line, flows_of, lines, sentence, sentences, tier};
+pub use rows::{
+    Whose, WhyRow, calls, is_explained, rows, rows_of, share_of, slowest, slowest_rpcs,
+};
+pub use sums::{By, Line, count, lines, number_of, sentence, sentences, tier};
 pub use trace::{Hop, Trace, Trip, packets, trace};

@@ -52,6 +52,8 @@ pub enum Part {
     Iio,
     /// In memory, until a core had copied it to the application.
     Copy,
+    /// An RPC waited for messages before it on its connection.
+    Order,
     /// At the server of an RPC: reading the request, waiting for the requests before it, and work.
     Service,
     /// What the log does not tell.
@@ -77,7 +79,7 @@ pub enum Family {
 
 impl Part {
     /// All of them, in the order of columns and bars.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::Serialization,
         Self::Propagation,
         Self::Nic,
@@ -99,6 +101,7 @@ impl Part {
         Self::Pcie,
         Self::Iio,
         Self::Copy,
+        Self::Order,
         Self::Service,
         Self::Unexplained,
     ];
@@ -137,6 +140,7 @@ impl Part {
             Self::Pcie => "pcie",
             Self::Iio => "iio",
             Self::Copy => "copy",
+            Self::Order => "earlier_messages",
             Self::Service => "service",
             Self::Unexplained => "unexplained",
         }
@@ -166,6 +170,7 @@ impl Part {
             Self::Pcie => "PCIe",
             Self::Iio => "IIO slots",
             Self::Copy => "copy to the application",
+            Self::Order => "earlier messages",
             Self::Service => "server",
             Self::Unexplained => "unexplained",
         }
@@ -180,7 +185,8 @@ impl Part {
             | Self::ReceiveWindow
             | Self::Pacing
             | Self::Application
-            | Self::Credit => Family::Sender,
+            | Self::Credit
+            | Self::Order => Family::Sender,
             Self::Queue => Family::Queues,
             Self::Pause => Family::Pauses,
             Self::Repair(_) | Self::Unexplained => Family::Repair,

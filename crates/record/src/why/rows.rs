@@ -3,15 +3,49 @@
 use super::chain::{Call, Explained, Piece};
 use super::log::Log;
 use super::part::Part;
-use crate::rows::{FlowRow, RunRecord};
+use crate::rows::{FlowRow, RpcRow, RunRecord};
 use forebay_units::{Bytes, Span, Time};
 use std::collections::BTreeMap;
 
-/// What one flow lost to one part, at one port and behind one flow.
+/// Whose time it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Whose {
+    /// A flow's, by its index in the run's flow table.
+    Flow(u32),
+    /// An RPC's, by its index among those of the run.
+    Rpc(u32),
+}
+
+impl Whose {
+    /// The index.
+    pub fn number(self) -> u32 {
+        match self {
+            Self::Flow(number) | Self::Rpc(number) => number,
+        }
+    }
+
+    /// The index of a flow.
+    pub fn flow(self) -> Option<u32> {
+        match self {
+            Self::Flow(flow) => Some(flow),
+            Self::Rpc(_) => None,
+        }
+    }
+
+    /// The index of an RPC.
+    pub fn rpc(self) -> Option<u32> {
+        match self {
+            Self::Flow(_) => None,
+            Self::Rpc(rpc) => Some(rpc),
+        }
+    }
+}
+
+/// What one flow or RPC lost to one part, at one port and behind one flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WhyRow {
-    /// Index in the run's flow table.
-    pub flow: u32,
+    /// Whose time it is.
+    pub of: Whose,
     /// What it went to.
     pub part: Part,
     /// Port where it was spent, `leaf[0]->host[3]`; empty where the part has none.
@@ -26,19 +60,19 @@ pub struct WhyRow {
 pub fn rows(all: &[Explained], log: &Log) -> Vec<WhyRow> {
     let mut rows = Vec::new();
     for one in all {
-        rows.extend(rows_of(one.flow.flow, &one.pieces, log));
+        rows.extend(rows_of(Whose::Flow(one.flow.flow), &one.pieces, log));
     }
     rows
 }
 
-/// Rows of pieces, with the number of a flow, or of an RPC.
-pub fn rows_of(number: u32, pieces: &[Piece], log: &Log) -> Vec<WhyRow> {
+/// Rows of pieces of a flow or an RPC.
+pub fn rows_of(of: Whose, pieces: &[Piece], log: &Log) -> Vec<WhyRow> {
     let mut sums: BTreeMap<(Part, Option<u32>, Option<u32>), Span> = BTreeMap::new();
     for piece in pieces {
         *sums.entry((piece.part, piece.link, piece.behind)).or_default() += piece.span();
     }
     let row = |((part, link, behind), span): ((Part, Option<u32>, Option<u32>), Span)| WhyRow {
-        flow: number,
+        of,
         part,
         port: link.map_or_else(String::new, |link| log.port(link)),
         behind,
@@ -47,23 +81,37 @@ pub fn rows_of(number: u32, pieces: &[Piece], log: &Log) -> Vec<WhyRow> {
     sums.into_iter().map(row).collect()
 }
 
-/// The RPCs of a run that have come to their end with a response, each by its place among all of them.
+/// The RPCs of a run that have come to their end, each by its place among all of them.
 pub fn calls(run: &RunRecord) -> Vec<Call> {
     let mut calls = Vec::new();
-    let (mut connection, mut upto) = (u32::MAX, [0; 2]);
+    let (mut connection, mut number, mut upto) = (u32::MAX, 0, [0; 2]);
     for (rpc, row) in (0u32..).zip(&run.rpcs) {
         if row.connection != connection {
-            (connection, upto) = (row.connection, [0; 2]);
+            (connection, number, upto) = (row.connection, 0, [0; 2]);
         }
-        upto = [upto[0] + row.request.get(), upto[1] + row.response.get()];
+        let size = [row.request.get(), row.response.get()];
+        number += 1;
+        upto = [upto[0] + size[0], upto[1] + size[1]];
         let of = &run.connections[connection as usize];
-        if row.latency().is_some() && row.response > Bytes::ZERO {
+        if row.latency().is_some() {
             let streams = [of.requests, of.responses];
             let (issued, completed) = (row.issued, row.completed);
-            calls.push(Call { rpc, streams, upto, issued, completed });
+            calls.push(Call { rpc, number, streams, upto, size, issued, completed });
         }
     }
     calls
+}
+
+/// Of RPCs that were issued after the warm-up and completed as many as `most` says of so many: the slowest by latency in units of the ideal.
+pub fn slowest_rpcs(run: &RunRecord, warmup: Time, most: impl Fn(usize) -> usize) -> Vec<u32> {
+    let mut rpcs: Vec<(u32, &RpcRow)> = (0u32..).zip(&run.rpcs).collect();
+    rpcs.retain(|(_, row)| row.issued >= warmup && row.latency().is_some());
+    let slowdown = |row: &RpcRow| row.slowdown().unwrap_or(0.0);
+    rpcs.sort_by(|(_, a), (_, b)| slowdown(b).total_cmp(&slowdown(a))); // stable: equal ones in their order
+    rpcs.truncate(if rpcs.is_empty() { 0 } else { most(rpcs.len()) });
+    let mut chosen: Vec<u32> = rpcs.into_iter().map(|(rpc, _)| rpc).collect();
+    chosen.sort_unstable();
+    chosen
 }
 
 impl Log {

@@ -1,7 +1,7 @@
 //! Parts of several flows added up: by tier and by port, and whose packets stood ahead.
 
 use super::part::{Family, Part};
-use super::rows::WhyRow;
+use super::rows::{Whose, WhyRow};
 use crate::about::About;
 use crate::human;
 use crate::rows::RunRecord;
@@ -53,7 +53,7 @@ pub fn lines<'a>(rows: impl IntoIterator<Item = &'a WhyRow>, by: By) -> Vec<Line
         if !row.port.is_empty() {
             *line.ports.entry(row.port.replace("->", " -> ")).or_default() += ps;
         }
-        if let Some(other) = row.behind.filter(|other| *other != row.flow) {
+        if let Some(other) = row.behind.filter(|other| Whose::Flow(*other) != row.of) {
             *line.behind.entry(other).or_default() += ps;
         }
     }
@@ -134,11 +134,11 @@ pub fn sentence(who: &str, rows: &[&WhyRow], run: &RunRecord) -> String {
     let most: Vec<String> =
         lines.iter().filter(|line| !path(line) && line.ps * 50 >= sum).take(3).map(word).collect();
     let sending: u128 = lines.iter().filter(path).map(|line| line.ps).sum();
-    let flows = flows_of(rows);
-    let mean = human::micros(sum as f64 / 1e6 / flows.max(1) as f64);
-    let (who, mean) = match flows {
+    let number = number_of(rows);
+    let mean = human::micros(sum as f64 / 1e6 / number.max(1) as f64);
+    let (who, mean) = match number {
         1 => (who.to_owned(), mean),
-        _ => (format!("{who} ({})", human::counted(flows, "flow")), format!("{mean} on average")),
+        _ => (format!("{who} ({})", count(rows)), format!("{mean} on average")),
     };
     match most.is_empty() {
         true => format!("{who}: {mean}, {} of it sending and propagation.", share(sending)),
@@ -150,23 +150,31 @@ pub fn sentence(who: &str, rows: &[&WhyRow], run: &RunRecord) -> String {
     }
 }
 
-/// A sentence for each size class of the flows that rows of `run` are about; `who` names those of a class.
+/// A sentence for each size class of the flows that rows of `run` are about, and one for RPCs; `who` names those of a class.
 pub fn sentences(who: &str, rows: &[&WhyRow], run: &RunRecord, about: &About) -> Vec<String> {
     let of = |bounds| {
         let here = |row: &&&WhyRow| {
-            let at = run.flows.binary_search_by_key(&row.flow, |flow| flow.flow);
-            at.is_ok_and(|at| in_class(run.flows[at].size, bounds))
+            let of = |flow| run.flows.binary_search_by_key(&flow, |row| row.flow).ok();
+            row.of.flow().and_then(of).is_some_and(|at| in_class(run.flows[at].size, bounds))
         };
         let rows: Vec<&WhyRow> = rows.iter().filter(here).copied().collect();
         let who = format!("{who} of {}", class_name(bounds));
         (!rows.is_empty()).then(|| sentence(&who, &rows, run))
     };
-    class_bounds(about).into_iter().filter_map(of).collect()
+    let rpcs: Vec<&WhyRow> = rows.iter().filter(|row| row.of.rpc().is_some()).copied().collect();
+    let all = (!rpcs.is_empty()).then(|| sentence(&format!("{who} of RPCs"), &rpcs, run));
+    class_bounds(about).into_iter().filter_map(of).chain(all).collect()
 }
 
-/// How many flows rows are about.
-pub fn flows_of(rows: &[&WhyRow]) -> usize {
-    rows.iter().map(|row| row.flow).collect::<BTreeSet<u32>>().len()
+/// How many flows or RPCs rows are about.
+pub fn number_of(rows: &[&WhyRow]) -> usize {
+    rows.iter().map(|row| row.of).collect::<BTreeSet<Whose>>().len()
+}
+
+/// The same in words: `3 flows`, or `3 RPCs` where they are about these alone.
+pub fn count(rows: &[&WhyRow]) -> String {
+    let rpcs = rows.iter().all(|row| row.of.rpc().is_some());
+    human::counted(number_of(rows), if rpcs { "RPC" } else { "flow" })
 }
 
 #[cfg(test)]
@@ -200,7 +208,13 @@ mod tests {
 
     fn queued(flow: u32, port: &str, behind: u32, us: u64) -> WhyRow {
         let span = Span::from_us(us);
-        WhyRow { flow, part: Part::Queue, port: port.into(), behind: Some(behind), span }
+        WhyRow {
+            of: Whose::Flow(flow),
+            part: Part::Queue,
+            port: port.into(),
+            behind: Some(behind),
+            span,
+        }
     }
 
     #[test]

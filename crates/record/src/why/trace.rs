@@ -1,6 +1,6 @@
 //! One packet followed forward: each copy that its sender sent, hop by hop.
 
-use super::log::{Left, Log, NodeLog, PacketId, Role};
+use super::log::{Arrived, Found, Left, Log, NodeLog, Packets, Role};
 use forebay_units::{Span, Time};
 
 /// A packet of data, by the byte that it begins with, and all its copies.
@@ -68,20 +68,21 @@ fn firsts(log: &Log, flow: u32, src: u32) -> Vec<u64> {
 }
 
 fn sent(log: &Log, flow: u32, src: u32) -> impl Iterator<Item = &Left> {
-    let all = log.nodes.get(src as usize).map_or(&[][..], |node| &node.left);
-    all.iter().filter(move |one| one.flow == flow && one.payload && one.role == Role::Data)
+    let at = log.nodes.get(src as usize).and_then(|node| node.packets.get((flow, 0)));
+    let all = at.into_iter().flat_map(|packets| packets.left.values().flatten());
+    all.filter(move |one| one.payload && one.role == Role::Data)
 }
 
 /// The `nth` packet of data of a flow from a host, from 1 on. `None` where there is no such packet.
 pub fn trace(log: &Log, flow: u32, src: u32, nth: usize) -> Option<Trace> {
     let seq = *firsts(log, flow, src).get(nth.checked_sub(1)?)?;
     let copies = sent(log, flow, src).filter(|one| one.id.seq == seq);
-    let copies = copies.map(|one| trip(log, src, *one)).collect();
+    let copies = copies.map(|one| trip(log, (flow, src), *one)).collect();
     Some(Trace { seq, copies })
 }
 
 /// The way of a copy that left its sender.
-fn trip(log: &Log, src: u32, first: Left) -> Trip {
+fn trip(log: &Log, (flow, src): (u32, u32), first: Left) -> Trip {
     let (mut hops, mut left) = (vec![at_sender(src, first)], first);
     loop {
         let link = log.links[left.link as usize];
@@ -89,14 +90,12 @@ fn trip(log: &Log, src: u32, first: Left) -> Trip {
         let Some(node) = log.nodes.get(link.to as usize) else {
             return Trip { hops, arrived: None };
         };
-        let is_here = node
-            .arrived
-            .iter()
-            .any(|one| (one.flow, one.id, one.at, one.link) == (left.flow, left.id, at, left.link));
-        if !is_here {
-            return Trip { hops, arrived: None };
-        }
-        let Some(hop) = at_switch(node, link.to, &left, at) else {
+        let came = node.packets.get((flow, 0)).filter(|packets| {
+            let is_it = |one: &Arrived| (one.id, one.at, one.link) == (left.id, at, left.link);
+            packets.arrived.iter().any(is_it)
+        });
+        let Some(packets) = came else { return Trip { hops, arrived: None } };
+        let Some(hop) = at_switch((node, packets), (link.to, flow), &left, at) else {
             return Trip { hops, arrived: Some((link.to, at)) };
         };
         let next = hop.left;
@@ -122,10 +121,17 @@ fn at_sender(node: u32, left: Left) -> Hop {
 }
 
 /// What became of a copy at a switch; `None` if the node is a host.
-fn at_switch(node: &NodeLog, number: u32, before: &Left, at: Time) -> Option<Hop> {
-    let of = |flow: u32, id: PacketId| (flow, id) == (before.flow, before.id);
-    let found = node.found.iter().find(|one| one.at == at && of(one.flow, one.id))?;
-    let left = node.left.iter().find(|one| one.start() >= at && of(one.flow, one.id)).copied();
+fn at_switch(
+    (node, packets): (&NodeLog, &Packets),
+    (number, flow): (u32, u32),
+    before: &Left,
+    at: Time,
+) -> Option<Hop> {
+    let is_it = |one: &&Found| (one.at, one.flow, one.id) == (at, flow, before.id);
+    let found = node.found.iter().find(is_it)?;
+    let all = packets.left.values().flatten();
+    let left = all.filter(|one| one.start() >= at && one.id == before.id).min_by_key(|one| one.end);
+    let left = left.copied();
     // What was dropped has not left: the next one of this name is another copy.
     let left = left.filter(|_| found.dropped.is_none());
     let link = left.map(|one| one.link).or(found.dropped);

@@ -3,7 +3,7 @@
 //! Not a simulation: numbers are drawn, not derived, so tests and the sample report need no engine.
 #![allow(dead_code, reason = "each user of this file needs a part of it")]
 
-use forebay_record::why::{Part, WhyRow};
+use forebay_record::why::{Part, Whose, WhyRow};
 use forebay_record::{
     About, CacheSample, ClassArrivalRow, ClassPauseRow, ConnectionRow, CreditPool, CreditRow,
     CreditsSample, DeadlockRow, FaultSpan, FlowRow, LinksRow, MemoryRow, MemorySample,
@@ -264,7 +264,7 @@ pub fn with_why(mut run: RunRecord) -> RunRecord {
         let port = run.ports.iter().find(|port| port.peer == run.hosts[flow.dst as usize]);
         let port = port.map_or("a->b".into(), |port| format!("{}->{}", port.node, port.peer));
         let row = |part, port: &str, behind, ps| WhyRow {
-            flow: flow.flow,
+            of: Whose::Flow(flow.flow),
             part,
             port: port.into(),
             behind,

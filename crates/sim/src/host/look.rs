@@ -23,6 +23,7 @@ impl Host {
             written: if is_stream { sent + sender.unsent() } else { size },
             is_stream,
             acked: sender.acked().get(),
+            message: sender.message(),
             resent: sender.retransmits(),
             timeouts: sender.timeouts(),
             probes: sender.probes(),

@@ -10,7 +10,7 @@ pub(crate) use chart::number;
 pub use tables::{METRICS, Row, Store, Tables, is_done, terminal};
 pub use written::{Written, WrittenPoint};
 
-use crate::about::VERSION;
+use crate::about::{InPython, VERSION, head};
 use crate::expect::{self, Band, Problems};
 use crate::hash::content_name;
 use forebay_scenario::model::Scenario;
@@ -27,6 +27,8 @@ pub struct Plan {
     pub points: Vec<Point>,
     /// What there is to simulate, each once, points in order and seeds within.
     pub runs: Vec<Run>,
+    /// Laws in Python that flows have in place of registered ones.
+    pub laws: Vec<InPython>,
 }
 
 /// One combination of values.
@@ -59,7 +61,7 @@ pub struct Run {
 
 impl Plan {
     /// Reads and checks every point of `loaded` that `[sweep]` makes, less the keys that are `fixed`. `load` reads the
-    /// scenario again with settings; `seeds` are in place of its own; `place` begins sentences.
+    /// scenario again with settings; `seeds` are in place of its own; flows may be under `laws`; `place` begins sentences.
     ///
     /// # Errors
     /// What `load` says of a point, or what an `[[expect]]` of it says.
@@ -67,6 +69,7 @@ impl Plan {
         mut loaded: Loaded,
         fixed: &[(String, String)],
         seeds: Option<&[u64]>,
+        laws: Vec<InPython>,
         place: &str,
         load: impl Fn(&[(String, String)]) -> Result<Loaded, E>,
     ) -> Result<Self, E> {
@@ -87,7 +90,7 @@ impl Plan {
             let of_seed = |seed: &u64| Scenario { seeds: vec![*seed], ..point.scenario.clone() };
             let mut hashes = Vec::new();
             for seed in &point.scenario.seeds {
-                let text = resolved(&of_seed(seed));
+                let text = head(&point.scenario, &laws) + &resolved(&of_seed(seed));
                 let hash = content_name(&[VERSION, &text]);
                 if known.insert(hash.clone()) {
                     let title = format!("{} seed {seed}", point.scenario.name);
@@ -96,8 +99,10 @@ impl Plan {
                 }
                 hashes.push(hash);
             }
+            let text = resolved_with(&point.scenario, &point.expect);
+            let text = head(&point.scenario, &laws) + &text;
             points.push(Point {
-                hash: content_name(&[VERSION, &resolved_with(&point.scenario, &point.expect)]),
+                hash: content_name(&[VERSION, &text]),
                 values: settings.into_iter().map(|(_, value)| value).collect(),
                 scenario: point.scenario,
                 expect: point.expect,
@@ -105,7 +110,7 @@ impl Plan {
                 runs: hashes,
             });
         }
-        Ok(Self { name, keys, points, runs })
+        Ok(Self { name, keys, points, runs, laws })
     }
 }
 

@@ -4,7 +4,7 @@
 
 use super::page::page;
 use super::{Plan, Point, Run, plain};
-use crate::about::{VERSION, about};
+use crate::about::{VERSION, about_under};
 use crate::expect::misses;
 use crate::metrics::{self, Value};
 use forebay_record::{CENSORED, FlowCounts, RunRecord, Summary, report};
@@ -215,7 +215,7 @@ fn row<S: Store>(
     if records.is_empty() {
         return Ok(row);
     }
-    let about = about(&point.scenario, &point.expect);
+    let about = about_under(&point.scenario, &point.expect, &plan.laws);
     let summary = Summary::of(&about, &records);
     let value = |name: &&str| {
         metrics::by_name(name).expect("they are metrics, as a test holds").value(&summary)

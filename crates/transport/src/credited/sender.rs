@@ -232,6 +232,10 @@ impl CreditedSender {
 }
 
 impl SenderHalf<CreditedConfig> for CreditedSender {
+    fn message(&self) -> u32 {
+        self.tag().map_or(0, |tag| tag.number)
+    }
+
     #[inline]
     fn ready(&self, _cfg: &CreditedConfig) -> bool {
         !self.complete

@@ -201,6 +201,10 @@ impl GrantedSender {
 }
 
 impl SenderHalf<GrantedConfig> for GrantedSender {
+    fn message(&self) -> u32 {
+        self.tag().map_or(0, |tag| tag.number)
+    }
+
     #[inline]
     fn ready(&self, _cfg: &GrantedConfig) -> bool {
         self.probe || self.next().is_some()
