@@ -383,9 +383,7 @@ fn an_rpc_is_its_request_the_work_of_the_server_and_its_response() {
     let all = called(&record, &log);
     assert_eq!(all.len(), 3);
     for (pieces, row) in all.iter().zip(&record.rpcs) {
-        let total = |part: Part| -> Span {
-            pieces.iter().filter(|one| one.part == part).map(Piece::span).sum()
-        };
+        let total = |part: Part| total(pieces, part);
         let packet = Span::from_ns(1_200);
         assert_eq!(total(Part::Service), Span::from_us(5));
         assert_eq!(total(Part::Propagation), Span::from_us(4));
@@ -395,5 +393,47 @@ fn an_rpc_is_its_request_the_work_of_the_server_and_its_response() {
         let ack = if first { Span::ZERO } else { Span::from_ps(51_200) };
         assert_eq!(total(Part::Nic), ack);
         assert_eq!(row.latency(), Some(Span::from_us(9) + packet * 7 + ack));
+    }
+}
+
+/// RPCs of a scenario with the parts of each.
+fn rpcs(text: &str) -> (RunRecord, Vec<Vec<Piece>>) {
+    let (record, log) = logged(&scenario(text), Options::default());
+    let all = called(&record, &log);
+    (record, all)
+}
+
+fn total(pieces: &[Piece], part: Part) -> Span {
+    pieces.iter().filter(|one| one.part == part).map(Piece::span).sum()
+}
+
+#[test]
+fn a_one_way_rpc_is_its_request_and_the_way_of_its_ack() {
+    let rpc = "[[traffic]]\nkind = \"rpc\"\nfrom = [\"host[0]\"]\nto = [\"host[1]\"]\nrequest = \"1448B\"\ncount = 2\n";
+    let tcp = format!("{BIG_WINDOW}delayed_ack = false\n");
+    let (record, all) = rpcs(&star(2, &format!("{tcp}{rpc}")));
+    assert_eq!(all.len(), 2);
+    for (pieces, row) in all.iter().zip(&record.rpcs) {
+        let flight = Span::from_us(4); // two cables there, two back
+        assert_eq!(row.latency(), Some(row.ideal));
+        assert_eq!(total(pieces, Part::Propagation), flight);
+        assert_eq!(total(pieces, Part::Serialization), row.ideal - flight);
+    }
+}
+
+#[test]
+fn an_rpc_of_messages_waits_for_those_before_it() {
+    let homa = "routing = \"spray\"\n[fabric.switch]\nclasses = 8\necn = \"off\"\n[transport]\nkind = \"receiver-driven\"\nlaw = \"homa\"\nack_class = 7\n";
+    let rpc = "[[traffic]]\nkind = \"rpc\"\nfrom = [\"host[0]\"]\nto = [\"host[1]\"]\nrequest = \"1KB\"\n\
+               response = \"2KB\"\nservice = \"5us\"\noutstanding = 2\ncount = 4\n";
+    let (_, all) = rpcs(&star(2, &format!("{homa}{rpc}")));
+    assert_eq!(all.len(), 4);
+    assert_eq!(total(&all[0], Part::Service), Span::from_us(5));
+    assert_eq!(total(&all[0], Part::Order), Span::ZERO);
+    // The second request leaves when the first is complete at its sender: its ACK has come back.
+    assert!(total(&all[1], Part::Order) > Span::from_us(4));
+    for pieces in &all {
+        assert_eq!(total(pieces, Part::Propagation), Span::from_us(4));
+        assert_eq!(total(pieces, Part::Unexplained), Span::ZERO);
     }
 }
