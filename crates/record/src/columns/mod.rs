@@ -198,7 +198,7 @@ pub struct Explained {
 }
 
 /// The tables, in the order of the manifest.
-pub(crate) const TABLES: [&dyn TableOf; 15] = [
+pub(crate) const TABLES: [&dyn TableOf; 16] = [
     &runs::HOSTS,
     &flows::FLOWS,
     &credits::CREDITS,
