@@ -133,7 +133,7 @@ def test_columns_share_the_memory_of_the_results(results):
     assert (fct == flows["delivered_ps"] - start).all()
     assert (flows["slowdown"] >= 1).all()
     assert set(flows["src"]) <= set(results.hosts["name"])
-    assert set(results.tables) == {"hosts", "flows", "ports", "series", "runs"}
+    assert set(results.tables) == {"hosts", "flows", "ports", "links", "series", "runs"}
     with pytest.raises(KeyError, match="flows has no column 'fct'"):
         flows["fct"]
     with pytest.raises(AttributeError, match="results have no 'flow'"):

@@ -339,7 +339,7 @@ class Results:
 
 
 class Why:
-    """Where completion times went: ``print(w)`` says it, ``w.parts`` has shares, ``w.table`` and ``w.rpc_table`` the rest."""
+    """Where completion times went: ``print(w)`` says it, ``w.parts`` has shares, ``w.table``, ``w.rpc_table`` all parts."""
 
     def __init__(self, sentences: list[str], table: Table, rpc_table: Table) -> None:
         self.sentences = sentences
