@@ -209,8 +209,13 @@ impl Place {
         command
     }
 
-    /// An agent that enforces, with the victim throttled: itself and the numbers of guard and loop.
+    /// An agent that enforces, with the victim throttled: itself and the numbers of guard and loop. One that ends before, as guard or loop had no core for
+    /// the length of the deadline, has to leave nothing, and another one is started.
     fn start(&self) -> (Child, i32, i32) {
+        (0..5).find_map(|_| self.started()).expect("the law throttles the victim")
+    }
+
+    fn started(&self) -> Option<(Child, i32, i32)> {
         // As by default where times are held against the promise. Elsewhere a loop that wakes late, and so has had no readings, is to lift nothing: the law
         // waits longer than guard and loop do for each other.
         let us = self.deadline().as_micros();
@@ -226,22 +231,29 @@ impl Place {
         let args = ["run", &config.to_string_lossy(), "--signals", &signals.to_string_lossy()];
         let mut command = self.agent(&args);
         command.env("NOTIFY_SOCKET", self.file("notify"));
-        let agent = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
+        let mut agent =
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
         let pids = || {
             let text = fs::read_to_string(self.file("state/pid")).ok()?;
             let (guard, of_loop) = text.trim_end().split_once(' ')?;
             Some((guard.parse::<i32>().ok()?, of_loop.parse().ok()?))
         };
-        let own = agent.id() as i32;
-        let (guard, of_loop) = (0..10_000)
-            .find_map(|_| {
-                std::thread::sleep(MS);
-                pids().filter(|(guard, _)| *guard == own)
-            })
-            .expect("the agent says who runs");
-        self.running.set(Some([guard, of_loop]));
-        assert!(self.until(true).is_some(), "the law throttles the victim");
-        (agent, guard, of_loop)
+        let (own, clock) = (agent.id() as i32, Clock::start());
+        while clock.now() < MS * 20_000 {
+            if let Some((guard, of_loop)) = pids().filter(|(guard, _)| *guard == own) {
+                self.running.set(Some([guard, of_loop]));
+                if self.is_throttled() {
+                    return Some((agent, guard, of_loop));
+                }
+            }
+            if agent.try_wait().expect("it is ours").is_some() {
+                self.undo(); // of a loop that saw no guard
+                assert!(self.is_lifted(), "it has ended by itself");
+                return None;
+            }
+            std::thread::sleep(MS / 5);
+        }
+        panic!("the law does not throttle the victim");
     }
 
     /// `undo`: exit code and what it says.
