@@ -2,10 +2,10 @@
 
 use forebay_validate::{Row, Verdict, run};
 
-/// Lone flows have no chance in them. The one that is out has pulls that just miss an ACK, as its note says.
+/// Lone flows have no chance in them.
 #[test]
 fn lone_flows_take_as_long_as_there() {
     let rows = run("htsim/lone", true);
     let out: Vec<&Row> = rows.iter().filter(|row| row.verdict != Verdict::In).collect();
-    assert!(rows.len() == 4 && out.len() == 1 && out[0].id == "lone-300-mean", "{out:#?}");
+    assert!(rows.len() == 4 && out.is_empty(), "{out:#?}");
 }

@@ -13,7 +13,7 @@
 //! Deviation: a flow of few packets begins as any other does.
 
 use super::{CreditAct, CreditEvent, CreditLaw, CreditSeen, CreditStart, CreditTotals};
-use crate::params::{choice, decimal, params};
+use crate::params::{choice, decimal, or_word, params};
 use crate::{Acts, Paths};
 use alloc::sync::Arc;
 use forebay_units::{BitsPerSec, Span, Time};
@@ -33,8 +33,8 @@ params! {
         w_max: Share = Share::new(0.5) => "SIGCOMM 2017",
         /// Code: by how much w grows.
         w_step: Share = Share::new(0.05) => "kaist-ina/ns2-xpass",
-        /// Code: target loss of a flow that is far from the most; paper: of any.
-        target: Share = Share::new(0.125) => "kaist-ina/ns2-xpass; SIGCOMM 2017: 0.1",
+        /// Target loss, under code of a flow that is far from the most; auto: 0.125 under code, 0.1 under paper.
+        target: Target = Target(None) => "kaist-ina/ns2-xpass; SIGCOMM 2017",
         /// Whether a sender stops its receiver as soon as credits under way cover what is left.
         early_stop: bool = false => "kaist-ina/ns2-xpass: a switch, which some versions lack",
     }
@@ -53,6 +53,21 @@ choice! {
 decimal! {
     /// A share of something.
     pub struct Share: "share" from 0.001 to 1.0;
+}
+
+or_word! {
+    /// A share of credits that are lost.
+    pub struct Target: "auto" or Share, "a share from 0.001 to 1.0" if |_| true;
+}
+
+impl Target {
+    fn under(self, form: Form) -> f64 {
+        match (self.0, form) {
+            (Some(share), _) => share.get(),
+            (None, Form::Code) => 0.125,
+            (None, Form::Paper) => 0.1,
+        }
+    }
 }
 
 /// A flow's credits under ExpressPass.
@@ -124,8 +139,8 @@ impl ExpressPass {
         let p = *self.params;
         let (loss, w_max) = (lost / answered, p.w_max.get());
         let target = match p.form {
-            Form::Code => (1.0 - self.rate / self.most) * p.target.get(),
-            Form::Paper => p.target.get(),
+            Form::Code => (1.0 - self.rate / self.most) * p.target.under(Form::Code),
+            Form::Paper => p.target.under(Form::Paper),
         };
         let one_per_rtt = self.size / rtt.as_secs_f64();
         if loss > target {

@@ -109,6 +109,9 @@ impl GrantLaw for Ndp {
             acts.push(GrantAct::WakeAt(self.next));
             return;
         }
+        if now > self.next {
+            self.pace = Serializer::new(self.pace.rate()); // idle: the fraction of a picosecond that it still owed is over
+        }
         self.next = now.saturating_add(self.pace.take(self.packet.get()));
         acts.push(GrantAct::Grant {
             message: open.message,

@@ -290,7 +290,7 @@ impl Ndp<'_> {
                 format!("not given: the run ends with its last flow; there at {USUAL_END_US} us"),
             ),
         }
-        draft.note("settings", Fate::Changed, "senders to one host are pulled in the order of their first packets; there in that of the file");
+        draft.note("settings", Fate::Changed, "senders to one host are pulled in the order of their first packets; there in that of their ids");
         draft.note("settings", Fate::Changed, "a packet whose header is dropped too is requested after transport.resend_after; there nothing repairs it");
     }
 }

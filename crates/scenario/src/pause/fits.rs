@@ -109,6 +109,9 @@ impl Judge<'_> {
     /// The pool holds what all ingress ports keep, and no limit of a queue drops before it is full.
     fn pool_of_pauses(&mut self, scenario: &Scenario, pausing: &Pausing<'_>) {
         let (switch, plan) = (&scenario.fabric.switch, pausing.plan);
+        if switch.class_trims().iter().any(Option::is_some) {
+            return; // refused as a whole, with a sentence of its own
+        }
         let limited = scenario.fabric.overrides.iter().position(|o| o.port_limit.is_some());
         if let Some(i) = limited {
             let path = format!("fabric.override[{i}].port_limit");

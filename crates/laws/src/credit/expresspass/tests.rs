@@ -74,7 +74,6 @@ fn the_paper_cuts_in_proportion() {
     let params = ExpressPassParams {
         form: Form::Paper,
         w_init: Share::new(0.5),
-        target: Share::new(0.1),
         ..ExpressPassParams::default()
     };
     let mut rig = Rig::new(params);
