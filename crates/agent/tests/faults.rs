@@ -215,7 +215,7 @@ impl Place {
         (0..5).find_map(|_| self.started()).expect("the law throttles the victim")
     }
 
-    fn started(&self) -> Option<(Child, i32, i32)> {
+    fn spawn(&self) -> Child {
         // As by default where times are held against the promise. Elsewhere a loop that wakes late, and so has had no readings, is to lift nothing: the law
         // waits longer than guard and loop do for each other.
         let us = self.deadline().as_micros();
@@ -231,8 +231,17 @@ impl Place {
         let args = ["run", &config.to_string_lossy(), "--signals", &signals.to_string_lossy()];
         let mut command = self.agent(&args);
         command.env("NOTIFY_SOCKET", self.file("notify"));
-        let mut agent =
-            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs")
+    }
+
+    fn started(&self) -> Option<(Child, i32, i32)> {
+        let mut agent = self.spawn();
+        let (guard, of_loop) = self.throttling(&mut agent)?;
+        Some((agent, guard, of_loop))
+    }
+
+    /// The numbers of guard and loop once the victim is throttled; none if the agent has ended before.
+    fn throttling(&self, agent: &mut Child) -> Option<(i32, i32)> {
         let pids = || {
             let text = fs::read_to_string(self.file("state/pid")).ok()?;
             let (guard, of_loop) = text.trim_end().split_once(' ')?;
@@ -243,7 +252,7 @@ impl Place {
             if let Some((guard, of_loop)) = pids().filter(|(guard, _)| *guard == own) {
                 self.running.set(Some([guard, of_loop]));
                 if self.is_throttled() {
-                    return Some((agent, guard, of_loop));
+                    return Some((guard, of_loop));
                 }
             }
             if agent.try_wait().expect("it is ours").is_some() {
