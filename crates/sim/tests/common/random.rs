@@ -492,6 +492,9 @@ fn receiver_driven(
             drawn.ordered = false;
             let _ = writeln!(out, "protect = true\nwindow = \"{} packets\"", d.between(1, 60));
         }
+        let mut d = Draw(Stream::new(seed, 26, Purpose::Test));
+        let (form, stops) = (d.of(&["code", "paper"]), d.one_in(2));
+        let _ = writeln!(out, "params = {{ form = \"{form}\", early_stop = {stops} }}");
         return (out, true);
     }
     let routing = Draw(Stream::new(seed, 21, Purpose::Test)).of(&["spray", "source"]);
@@ -517,11 +520,30 @@ fn receiver_driven(
         let cutoffs: Vec<_> = (1..unasked).map(|n| format!("\"{}B\"", n * 2_000)).collect();
         let _ = writeln!(out, "unscheduled_levels = {unasked}\ncutoffs = [{}]", cutoffs.join(", "));
     }
+    let mut params = Vec::new();
     if law == "homa" && d.one_in(2) {
         let active = d.of(&[1, 2, 16]);
         let active = if levels > 1 { active.min(granted) } else { active };
-        let _ = writeln!(out, "params = {{ overcommit = {active} }}");
+        params.push(format!("overcommit = {active}"));
     }
+    let mut d = Draw(Stream::new(seed, 26, Purpose::Test));
+    let mut may = |param: &str| params.extend(d.one_in(3).then(|| param.to_string()));
+    match law {
+        "ndp" => {
+            may("known_size = false");
+            may("core_backoff = true");
+            if routing == "source" {
+                may(["path_penalty = true", "path_numbers = 7"][seed as usize % 2]);
+            }
+        }
+        _ => {
+            if levels > 1 {
+                may("tail_boost = true");
+            }
+            may("oldest_share = 0.05");
+        }
+    }
+    let _ = writeln!(out, "params = {{ {} }}", params.join(", "));
     (out, false)
 }
 
