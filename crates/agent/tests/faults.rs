@@ -13,6 +13,7 @@ use fake_resctrl::Fake;
 use forebay_linux::capabilities::{Capabilities, Capability};
 use forebay_linux::cgroup::Cgroups;
 use forebay_linux::{Clock, Root};
+use rustix::mount::UnmountFlags;
 use rustix::process::{Pid, Signal, kill_process};
 use std::cell::Cell;
 use std::fs;
@@ -76,7 +77,7 @@ impl Place {
     fn of_memory(name: &str) -> Option<Self> {
         // Where a test was killed, its mount is still there.
         let at = Self::at(name).join("root/sys/fs/resctrl");
-        let _ = Command::new("umount").arg("-l").arg(&at).stderr(Stdio::null()).status();
+        unmount(&at, UnmountFlags::DETACH);
         let mut place = Self::of_files(Self::empty(name));
         fs::create_dir_all(&at).expect("a folder");
         place.memory = Some(Fake::mount(&at)?);
@@ -295,6 +296,14 @@ impl Drop for Place {
             }
         }
     }
+}
+
+/// By the kernel; or, for a user who may not, by the program that has the right.
+fn unmount(at: &Path, how: UnmountFlags) -> bool {
+    let lazily = (how == UnmountFlags::DETACH).then_some("-l");
+    let mut program = Command::new("umount");
+    program.args(lazily).arg(at).stderr(Stdio::null());
+    rustix::mount::unmount(at, how).is_ok() || program.status().is_ok_and(|of| of.success())
 }
 
 fn signal(pid: i32, of: Signal) {
@@ -518,8 +527,8 @@ fn what_others_do_to_memory_bandwidth_ends_the_law() {
     let removes: Does<'_> = &|| fs::remove_dir(&group).expect("removed");
     for (does, percent) in [(writes, [50, 10]), (removes, [100; 2])] {
         let (agent, guard, _) = place.start();
-        let unmounted = Command::new("umount").arg(&mount).output().map(|of| of.status.success());
-        assert!(!unmounted.unwrap_or(false), "it is busy while the agent has files of it open");
+        let unmounted = unmount(&mount, UnmountFlags::empty());
+        assert!(!unmounted, "it is busy while the agent has files of it open");
         does();
         std::thread::sleep(MS * 600); // two looks of the loop
         let found = place.memory.as_ref().map(|fake| fake.percent(11));
@@ -539,8 +548,7 @@ fn resctrl_that_goes_is_closed_and_throttles_again_when_it_is_back() {
     let Some(mut place) = Place::of_memory("memory-back") else { return };
     let mount = place.root.join("sys/fs/resctrl");
     let (agent, guard, before) = place.start();
-    let gone = Command::new("umount").arg("-l").arg(&mount).status().expect("it runs");
-    assert!(gone.success() && place.until(false).is_some(), "it is lifted");
+    assert!(unmount(&mount, UnmountFlags::DETACH) && place.until(false).is_some(), "it is lifted");
     place.memory = None; // before the next one, as it unmounts what is there
     place.memory = Fake::mount(&mount);
     assert!(place.until(true).is_some(), "the other one throttles");
