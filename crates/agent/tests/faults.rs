@@ -17,7 +17,7 @@ use rustix::mount::UnmountFlags;
 use rustix::process::{Pid, Signal, kill_process};
 use std::cell::Cell;
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -263,7 +263,10 @@ impl Place {
             }
             std::thread::sleep(MS / 5);
         }
-        panic!("the law does not throttle the victim");
+        let _ = agent.kill(); // the loop ends with it
+        let mut said = String::new();
+        let read = agent.stderr.take().map(|mut from| from.read_to_string(&mut said));
+        panic!("the law does not throttle the victim: {said} {read:?}");
     }
 
     /// `undo`: exit code and what it says.
