@@ -4,10 +4,10 @@ use crate::args::{Completion, Export, Exported, Ideal};
 use crate::failure::Failure;
 use crate::say;
 use forebay_record::columnar::{self, Format};
-use forebay_record::{About, FlowRow, RecordError, RunDir, RunRecord, perfetto};
+use forebay_record::{About, FlowRow, RunDir, RunRecord, perfetto};
 use forebay_scenario::identity::{address, numbers};
 use forebay_scenario::import::Paths;
-use forebay_scenario::model::{Scenario, TableFormat};
+use forebay_scenario::model::Scenario;
 use forebay_scenario::plan::Plan;
 use forebay_scenario::workload::{self, Hosts, Table};
 use forebay_scenario::{export, load, text};
@@ -121,16 +121,6 @@ fn perfetto(args: &Export) -> Result<(), Failure> {
         .map_err(|error| Failure::io(format!("write {}", out.display()), &error))?;
     say::line(&format!("{}: open it at https://ui.perfetto.dev", out.display()));
     Ok(())
-}
-
-/// The files beside tables that a scenario wants of a run whose folder is still being written.
-pub fn beside(dir: &RunDir, scenario: &Scenario, runs: &[RunRecord]) -> Result<(), RecordError> {
-    let format = match scenario.output.format {
-        TableFormat::Csv => return Ok(()),
-        TableFormat::Parquet => Format::Parquet,
-        TableFormat::Arrow => Format::Arrow,
-    };
-    columnar::export(dir.path(), format, runs, scenario.output.warmup).map(|_| ())
 }
 
 /// A file for each table of all seeds, or of one.

@@ -3,7 +3,6 @@
 use crate::agent::Lockstep;
 use crate::args::Run;
 use crate::estimate::Estimate;
-use crate::export::beside;
 use crate::failure::Failure;
 use crate::machine::cores;
 use crate::progress::Meter;
@@ -113,7 +112,7 @@ pub fn run(args: &Run) -> Result<(), Failure> {
         }
         End::All | End::Interrupted | End::Bug => {
             let stalled = std::mem::take(&mut recorder.stalled);
-            let (finished, runs) = recorder.finish(scenario, &meter, jobs * threads)?;
+            let (finished, runs) = recorder.finish(&meter, jobs * threads)?;
             print(args, &place, &finished, &meter)?;
             match end {
                 End::Interrupted => Err(Failure::Interrupted(interrupted(&place, &runs, scenario))),
@@ -301,15 +300,9 @@ impl Recorder {
         }
     }
 
-    fn finish(
-        self,
-        scenario: &Scenario,
-        meter: &Meter,
-        threads: usize,
-    ) -> Result<(Finished, Vec<RunRecord>), Failure> {
+    fn finish(self, meter: &Meter, threads: usize) -> Result<(Finished, Vec<RunRecord>), Failure> {
         let volatile = volatile(meter.elapsed().as_secs_f64(), threads);
         let dir = self.dir.expect("the directory is there until the run is finished");
-        beside(&dir, scenario, &self.runs)?;
         Ok((dir.finish(&self.runs, volatile)?, self.runs))
     }
 }

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+import forebay as fb
+
 READERS = {"parquet": "read_parquet", "arrow": "read_ipc"}
 
 
@@ -38,3 +40,9 @@ def test_each_column_is_that_of_the_csv_file(results, tmp_path, format):
 def test_another_format_is_refused(results, tmp_path):
     with pytest.raises(ValueError, match='write "parquet" or "arrow"'):
         results.export(tmp_path, "excel")
+
+
+def test_a_scenario_that_wants_a_format_has_it_in_its_directory(tmp_path):
+    small = fb.preset("incast").set("output.format", "parquet")
+    small.run(seeds=1, out=tmp_path / "run", progress=False)
+    assert (tmp_path / "run" / "flows.parquet").read_bytes()[:4] == b"PAR1"

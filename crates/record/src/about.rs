@@ -3,6 +3,7 @@
 //! Invariant: nothing volatile (wall time, host, paths) is in here; those live in [`Volatile`], so
 //! that the same scenario and seeds give the same bytes on every machine.
 
+use crate::columnar::Format;
 use crate::human::sig3;
 use forebay_units::{Bytes, Time};
 use serde::{Deserialize, Serialize};
@@ -38,6 +39,8 @@ pub struct About {
     pub lacks: Vec<String>,
     /// Command that makes the same bytes again; `None`: `forebay run resolved.toml`.
     pub rerun: Option<String>,
+    /// Files with typed columns that are written beside the CSV files when the run is over.
+    pub columnar: Option<Format>,
 }
 
 impl Default for About {
@@ -57,6 +60,7 @@ impl Default for About {
             faults: Vec::new(),
             lacks: Vec::new(),
             rerun: None,
+            columnar: None,
         }
     }
 }

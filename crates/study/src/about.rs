@@ -1,10 +1,11 @@
 //! What a run directory says about a scenario: titles, traffic in words, the settings of the report.
 
+use forebay_record::columnar::Format;
 use forebay_record::{About, FaultSpan};
 use forebay_scenario::model::{
     BaseRtt, Change, ClassLimit, Clock, CreditClass, Fabric, InflightCap, LoadRef, MarkAt,
     NextHops, PoolThreshold, QueueLength, Rdma, Recovery, Release, Routing, Rpc, Scenario, Switch,
-    Traffic, TrafficKind, TransportKind,
+    TableFormat, Traffic, TrafficKind, TransportKind,
 };
 use forebay_scenario::workload;
 use forebay_scenario::{Expect, resolved_with};
@@ -31,6 +32,11 @@ pub fn about_under(scenario: &Scenario, expect: &[Expect], in_python: &[InPython
         settings: settings(scenario),
         faults: faults(scenario),
         comparison: comparison(scenario),
+        columnar: match scenario.output.format {
+            TableFormat::Csv => None,
+            TableFormat::Parquet => Some(Format::Parquet),
+            TableFormat::Arrow => Some(Format::Arrow),
+        },
         release: match scenario.fabric.switch.release {
             Release::Fluid => "byte by byte as a packet is sent (fluid)".into(),
             Release::Start => "at the start of its transmission (start)".into(),

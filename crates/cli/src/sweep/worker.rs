@@ -2,7 +2,6 @@
 
 use super::lifeline::{self, Update};
 use crate::args::Worker;
-use crate::export::beside;
 use crate::failure::Failure;
 use crate::run::volatile;
 use crate::surroundings::Here;
@@ -69,7 +68,6 @@ pub fn worker(args: &Worker) -> Result<(), Failure> {
     );
     match end {
         End::All => {
-            beside(&dir, scenario, &runs)?;
             dir.finish(&runs, volatile(began.elapsed().as_secs_f64(), args.threads))?;
             Ok(())
         }

@@ -130,6 +130,7 @@ impl Manifest {
             faults: self.faults.into_iter().map(span).collect(),
             lacks: Vec::new(),
             rerun: Some(self.rerun),
+            columnar: None, // the files are written
         }
     }
 }

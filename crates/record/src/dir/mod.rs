@@ -18,6 +18,7 @@ pub use unfinished::{Unfinished, save};
 
 use crate::about::{About, Volatile};
 use crate::capture::CaptureFile;
+use crate::columnar;
 use crate::columns::{HOSTS, RUNS, TABLES, WHY, WHY_RPCS};
 use crate::error::RecordError;
 use crate::human;
@@ -185,6 +186,9 @@ impl RunDir {
         let mut manifest = Manifest::new(&self.about);
         manifest.files = self.finish_tables()?;
         unfinished::forget_all(&self.path)?;
+        if let Some(format) = self.about.columnar {
+            columnar::export(&self.path, format, runs, self.about.warmup)?;
+        }
         let summary = Summary::of(&self.about, runs);
         manifest.empty_files = empty_tables(&manifest.files, runs);
         let row = |c: &CaptureFile| FileRows { file: c.file.clone(), rows: c.frames };
