@@ -109,8 +109,8 @@ impl Presence {
         Self { root: root.clone(), of, back: Vec::new() }
     }
 
-    /// Looks again, and tells of what has gone. What everything has to be opened anew for: all that is back once the rest is as well, and a start would
-    /// find it `ready`; or resctrl, which has gone and is back only when it has been closed.
+    /// Looks again, and tells of what has gone. Names for which everything is to be opened anew: those that are back, once nothing is missing and a start
+    /// would find all of them `ready`; or resctrl as soon as it has gone.
     pub fn attend(&mut self, ready: impl FnOnce() -> bool) -> Option<Vec<String>> {
         match self.look() {
             Seen::Gone(names) => {

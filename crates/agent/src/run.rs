@@ -218,10 +218,7 @@ fn alone(job: &Job<'_>, stacks: Vec<(String, Input)>) -> Result<(), Failure> {
         let of = Job { plan: &plan, until, ..*job };
         let (status, missing, back) = attended(&of, (stacks, anew), &mut serving)?;
         lost += missing;
-        if back.is_empty() {
-            return failure::data(&summary(job.mode, &status, lost));
-        }
-        if !wait(job, &clock, || ()) {
+        if back.is_empty() || !wait(job, &clock, || ()) {
             return failure::data(&summary(job.mode, &status, lost));
         }
         failure::note(&format!("{}: back; all is opened anew", back.join(", ")));

@@ -97,18 +97,9 @@ fn choose_rpc(run: &RunRecord, rpc: u32) -> Result<Chosen, Failure> {
         ));
     }
     let of = &run.connections[row.connection as usize];
-    let name = format!("RPC {rpc}, {} {}", size_of(row), ends_of(run, of));
+    let name = format!("RPC {rpc}, {} {}", row.sizes(), ends_of(run, of));
     let wanted = Wanted { flows: Vec::new(), rpcs: vec![rpc] };
     Ok(Chosen { name, wanted, by_class: false })
-}
-
-/// What an RPC carries: `10 KB for 100 KB`, `10 KB one-way`.
-fn size_of(row: &RpcRow) -> String {
-    let request = human::bytes(row.request.get());
-    match row.response.get() {
-        0 => format!("{request} one-way"),
-        response => format!("{request} for {}", human::bytes(response)),
-    }
 }
 
 fn ends_of(run: &RunRecord, of: &ConnectionRow) -> String {
@@ -259,7 +250,7 @@ impl Of<'_> {
                 }
                 (None, Some(rpc)) => {
                     let of = &self.run.connections[rpc.connection as usize];
-                    (ends_of(self.run, of), size_of(rpc))
+                    (ends_of(self.run, of), rpc.sizes())
                 }
                 (None, None) => continue,
             };

@@ -1,6 +1,7 @@
 //! The rows that one simulation (one scenario, one seed) hands over.
 
 use crate::columns::PortRow;
+use crate::human;
 use crate::memory_series::MemorySeries;
 use crate::why::WhyRow;
 use forebay_units::{Bytes, Span, Time};
@@ -174,6 +175,15 @@ impl RpcRow {
     /// `latency / ideal`, 1 at best.
     pub fn slowdown(&self) -> Option<f64> {
         self.latency().map(|latency| ratio(latency, self.ideal))
+    }
+
+    /// What it carries, for people: `10 KB for 100 KB`, `10 KB one-way`.
+    pub fn sizes(&self) -> String {
+        let request = human::bytes(self.request.get());
+        match self.response.get() {
+            0 => format!("{request} one-way"),
+            response => format!("{request} for {}", human::bytes(response)),
+        }
     }
 }
 

@@ -122,8 +122,7 @@ fn flow(row: &FlowRow, to: &str, end: Time) -> Slice {
 
 fn rpc(row: &RpcRow, server: &str, end: Time) -> Slice {
     let done = (row.completed != Time::MAX).then_some(row.completed);
-    let sizes =
-        format!("{} for {}", human::bytes(row.request.get()), human::bytes(row.response.get()));
+    let sizes = row.sizes();
     let state = if done.is_none() { ", unfinished" } else { "" };
     let mut notes = vec![
         ("server", Note::Text(server.to_owned())),

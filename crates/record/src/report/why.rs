@@ -81,12 +81,7 @@ impl<'a> Of<'a> {
     fn size(&self) -> String {
         match self.item {
             Item::Flow(flow) => bytes(flow.size.get()),
-            Item::Rpc(_, rpc) if rpc.response.get() == 0 => {
-                format!("{} one-way", bytes(rpc.request.get()))
-            }
-            Item::Rpc(_, rpc) => {
-                format!("{} for {}", bytes(rpc.request.get()), bytes(rpc.response.get()))
-            }
+            Item::Rpc(_, rpc) => rpc.sizes(),
         }
     }
 
