@@ -50,7 +50,7 @@ pub struct Bundles {
 
 impl Bundles {
     /// Of nodes by name, the first of which are hosts, and of ports by the nodes at their ends: who sends, and who receives. None
-    /// if there is a node without a way to hosts, a host whose first cable does not lead to a switch, or a fabric that is no picture even in groups.
+    /// if there is a node without a way to hosts, a host whose first cable does not lead to a switch, or the fabric is too large even in groups.
     pub fn of(names: &[&str], hosts: usize, ports: &[(u32, u32)]) -> Option<Self> {
         let rows = rows(names.len(), hosts, ports)?;
         IN_A_ROW.iter().find_map(|most| {

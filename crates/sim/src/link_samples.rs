@@ -64,7 +64,7 @@ impl Sample {
 }
 
 impl LinkSamples {
-    /// Of a run that ends at `last`, or where it is `early` perhaps long before; none where its fabric is no picture.
+    /// Of a run that ends at `last`, or where it is `early` perhaps long before; none where its fabric cannot be drawn ([`Bundles::of`]).
     pub fn new(built: &Built, last: Time, early: bool) -> Option<Self> {
         let fabric = &built.fabric;
         let names: Vec<&str> = built.plan.names.iter().map(String::as_str).collect();

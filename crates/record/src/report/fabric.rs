@@ -46,7 +46,7 @@ impl Measure {
     }
 }
 
-/// The picture, once for each measure of which there is anything; none of a fabric that has hosts without a switch or is no picture even in groups.
+/// The picture, once for each measure of which there is anything; none of a fabric that has hosts without a switch or is too large even in groups.
 pub(super) fn picture(runs: &[RunRecord]) -> Option<Figure> {
     let run = runs.first()?;
     let bundles = bundles(run)?;
