@@ -40,7 +40,7 @@ impl Chart {
 
     /// A plot of half the width of a page.
     pub fn half(x: Axis, y: Axis) -> Self {
-        Self::new((516.0, 320.0), Margins(52.0, 14.0, 30.0, 46.0), x, y)
+        Self::new((516.0, 320.0), Margins(62.0, 14.0, 30.0, 46.0), x, y)
     }
 
     /// Sets the positions (pixels) at which the pointer reads values, with a title each.
