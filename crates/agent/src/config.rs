@@ -3,8 +3,8 @@
 //! Form and sentences are those of scenarios. What depends on the machine is checked where it is opened.
 
 use crate::failure::Failure;
-use crate::ladder::Rung;
-use crate::live;
+use crate::law::ladder::Rung;
+use crate::law::settings;
 use forebay_units::{OneLine, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -220,7 +220,7 @@ fn problems(config: &Config, own_core: bool) -> Vec<(String, String)> {
             ),
         );
     }
-    for (key, text) in live::problems(&config.law, config.every) {
+    for (key, text) in settings::problems(&config.law.name, &config.law.params, config.every) {
         say(key, text);
     }
     for (i, nic) in config.nic.iter().enumerate() {

@@ -3,38 +3,17 @@
 //! Invariants: nothing but data on stdout; every failure is a sentence on stderr and an exit code; nothing changes the machine
 //! but `run` in mode enforce, and `undo`.
 
-mod actuators;
+mod act;
 mod args;
-mod calibrate;
 mod config;
-mod control;
-mod drops;
 mod failure;
-mod grace;
-mod guard;
-mod hold;
-mod journal;
-mod ladder;
-mod live;
-mod lockstep;
-mod manager;
-mod marks;
+mod law;
 mod metrics;
-mod orders;
-mod plan;
-mod presence;
 mod probe;
-mod record;
-mod replay;
+mod recording;
 mod run;
-mod senses;
-mod signals;
-mod sink;
-mod stacks;
-mod undoings;
-mod view;
+mod sense;
 mod watch;
-mod what_if;
 
 use args::{Cli, Verb};
 use clap::{CommandFactory, Parser};
@@ -45,14 +24,14 @@ fn main() -> ExitCode {
     let done = match Cli::parse().verb {
         Verb::Probe(args) => probe::probe(&args),
         Verb::Watch(args) => watch::watch(&args),
-        Verb::Record(args) => record::record(&args),
+        Verb::Record(args) => recording::record::record(&args),
         Verb::Run(args) => run::run(&args),
-        Verb::Hold => hold::hold(),
-        Verb::Lockstep => lockstep::lockstep(),
-        Verb::Undo(args) => guard::undo(&args),
-        Verb::Replay(args) => replay::replay(&args),
-        Verb::Calibrate(args) => calibrate::calibrate(&args),
-        Verb::Signals => failure::data(&signals::cards()),
+        Verb::Hold => run::hold::hold(),
+        Verb::Lockstep => law::lockstep::lockstep(),
+        Verb::Undo(args) => run::guard::undo(&args),
+        Verb::Replay(args) => recording::replay::replay(&args),
+        Verb::Calibrate(args) => recording::calibrate::calibrate(&args),
+        Verb::Signals => failure::data(&sense::signals::cards()),
         Verb::Man(args) => man(&args),
     };
     done.map_or_else(|failure: Failure| failure.report(), |()| ExitCode::SUCCESS)

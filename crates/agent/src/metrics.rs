@@ -3,12 +3,11 @@
 //! One thread serves one connection at a time, reads the board, and touches neither loop nor guard. A request has at most 4 KiB and
 //! a second; then the connection ends. Source: Prometheus text format 0.0.4.
 
+use crate::act::marks::Counters;
+use crate::act::undoings::Undoings;
 use crate::config::Mode;
-use crate::control::{Shown, Status};
 use crate::failure::Failure;
-use crate::marks::Counters;
-use crate::undoings::Undoings;
-use crate::view::Ruled;
+use crate::law::status::{Shown, Status};
 use forebay_abi::Outcome;
 use forebay_linux::board::Board;
 use std::fmt::Write as _;
@@ -50,6 +49,19 @@ impl Address {
         }
         Ok(Self::Loopback(address))
     }
+}
+
+/// What an agent that runs says of its law.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ruled {
+    /// What the agent does.
+    pub mode: String,
+    /// Level in force.
+    pub level: u64,
+    /// Whether packets should be marked, at some stack.
+    pub marks: bool,
+    /// Level writes made and failed.
+    pub writes: (u64, u64),
 }
 
 /// What runs now, and is another one when an agent has begun anew.

@@ -50,7 +50,7 @@ const MODELS: [&str; 8] = ["units", "engine", "wire", "net", "host", "transport"
 
 /// Files outside `scenario` that parse TOML or JSON, and of whom.
 const PARSERS: [&str; 10] = [
-    "agent/src/orders.rs",          // of its own guard
+    "agent/src/run/orders.rs",      // of its own guard
     "study/",                       // manifests of runs
     "cli/src/bench/mod.rs",         // its own child processes
     "cli/src/sweep/pool.rs",        // its own child processes

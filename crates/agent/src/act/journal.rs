@@ -5,9 +5,9 @@
 //! Invariant: undoing touches nothing but what whole lines name, and of that nothing that somebody else has changed since. Done
 //! twice, it does nothing the second time.
 
-use crate::marks;
-use crate::plan::Kind;
+use super::unmark;
 use forebay_linux::Root;
+use serde::{Deserialize, Serialize};
 use std::io::{self, ErrorKind, Write};
 
 /// Name of the file in the state folder.
@@ -52,8 +52,21 @@ impl Tree for Root {
     }
 
     fn unmark(&mut self, nic: &str, how: &str, names: &[String]) -> io::Result<bool> {
-        if self.is_machine() { marks::undo(nic, how, names) } else { Ok(false) }
+        if self.is_machine() { unmark::undo(nic, how, names) } else { Ok(false) }
     }
+}
+
+/// What a file under a throttle is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Kind {
+    /// `cgroup.freeze` of a victim.
+    Freeze,
+    /// `cpu.max` of a victim.
+    Cpu,
+    /// `schemata` of the resctrl group with a victim's tasks.
+    Memory,
+    /// No file: a program that marks packets.
+    Mark,
 }
 
 /// One change.

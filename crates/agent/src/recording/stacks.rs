@@ -3,11 +3,11 @@
 //! A stack is an IRP unit as one socket counts it, with the IIO unit of the same number. The law's occupancy counter is the recorded
 //! sum of lines; its clock is the recorded clock of the same unit, over the whole recording.
 //!
-//! Parameters are those of a live machine with this period ([`live`]).
+//! Parameters are those of a live machine with this period ([`settings`]).
 
+use super::what_if::{Course, Run};
 use crate::failure::Failure;
-use crate::live;
-use crate::what_if::{Course, Run};
+use crate::law::settings;
 use forebay_laws::host::{Counters, Host, HostEvent, HostStart, Reading};
 use forebay_laws::log::Log;
 use forebay_laws::params::ParamError;
@@ -67,10 +67,10 @@ pub fn of(rows: &[SignalRow]) -> Vec<Stack> {
 pub fn of_trace(trace: &Path) -> Result<Vec<Stack>, Failure> {
     let shown = trace.display();
     let mut found = Vec::new();
-    for path in crate::replay::files(trace)? {
+    for path in super::files(trace)? {
         if path.file_name().is_some_and(|name| name == signals::FILE) {
             let bytes = fs::read(&path).map_err(|e| Failure::Input(format!("{shown}: {e}")))?;
-            found.extend(of(&crate::replay::recorded(&path, &bytes, false)?));
+            found.extend(of(&super::recorded(&path, &bytes, false)?));
         } else {
             let bytes = fs::read(&path).map_err(|e| Failure::Input(format!("{shown}: {e}")))?;
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -191,7 +191,7 @@ impl Stack {
         let (write, read) = (counters, counters);
         let at = HostStart { write, read, max_level: LEVELS, period, seed: 0 };
         let set = set.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let params = live::params(law, set, period)?;
+        let params = settings::params(law, set, period)?;
         let start = self.lines[0].at.min(self.inserts[0].at);
         let mut run = Run::start(&params, start, at, WRITE);
         for (now, event) in self.events() {

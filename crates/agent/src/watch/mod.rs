@@ -1,11 +1,12 @@
 //! `forebay-agent watch`: what came in, what was lost and where: on a terminal as a view of it all, elsewhere as a line for each period.
 
+mod view;
+
 use crate::args;
 use crate::failure::{self, Failure};
-use crate::live;
+use crate::law::settings;
 use crate::metrics;
 use crate::probe::{described, root};
-use crate::view::View;
 use forebay_laws::Acts;
 use forebay_linux::Clock;
 use forebay_linux::counters::{Counters, Value};
@@ -14,6 +15,7 @@ use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
 use serde_json::{Map, Value as Json, json};
 use std::io::IsTerminal;
 use std::time::Duration;
+use view::{Rise, View};
 
 /// A column: its heading, and the counters whose increases it sums. A name that ends in `*` is a beginning, one that begins
 /// with `*` an end.
@@ -158,9 +160,9 @@ fn ends(key: KeyCode, with: KeyModifiers) -> bool {
 
 /// I_T in lines and B_T in Gb/s, as the law has them that reads the IIO buffer.
 fn targets(args: &args::Watch) -> Result<(f64, f64), Failure> {
-    let law =
-        live::params("hostcc", [], args.every).map_err(|error| Failure::Run(error.to_string()))?;
-    let terms = crate::control::Terms::live(&law, 0, args.every);
+    let law = settings::params("hostcc", [], args.every)
+        .map_err(|error| Failure::Run(error.to_string()))?;
+    let terms = crate::law::control::Terms::live(&law, 0, args.every);
     let watched = law.start(Time::ZERO, terms.at, &mut Acts::default()).watched();
     Ok(watched
         .map_or((0.0, 0.0), |of| (of.lines_threshold as f64, of.rate_target.get() as f64 * 1e-9)))
@@ -174,9 +176,6 @@ fn rises<'a>(of: &'a [(String, u32)], before: &[Value], now: &[Value]) -> Vec<(&
         .map(|((name, bits), (before, now))| (name.as_str(), rise(*before, *now, *bits)))
         .collect()
 }
-
-/// How much a counter rose, and in how long.
-pub type Rise = Option<(u64, Duration)>;
 
 /// The difference of two readings, modulo the counter's width.
 fn rise(before: Value, now: Value, bits: u32) -> Rise {

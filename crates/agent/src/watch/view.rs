@@ -3,7 +3,7 @@
 //! Drawing knows no clock, no file and no terminal: [`View`] keeps what it is given and draws it at any size, 80 by 24 being the least that shows all of it.
 //! Its styles are those of the simulator's `watch` (`cli/src/watch/view.rs`): no crate that both programs share knows a terminal, and twenty lines make none.
 
-use crate::watch::Rise;
+use crate::metrics::Ruled;
 use forebay_units::human::{bar, sparks};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -30,18 +30,8 @@ const CAUSES: [(&str, &[&str], &str); 6] = [
     ("sent again", &["tcp.RetransSegs"], "RetransSegs"),
 ];
 
-/// What an agent that runs says of its law.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Ruled {
-    /// What the agent does.
-    pub mode: String,
-    /// Level in force.
-    pub level: u64,
-    /// Whether packets should be marked, at some stack.
-    pub marks: bool,
-    /// Level writes made and failed.
-    pub writes: (u64, u64),
-}
+/// How much a counter rose, and in how long.
+pub type Rise = Option<(u64, Duration)>;
 
 /// See the top of this file.
 #[derive(Debug)]

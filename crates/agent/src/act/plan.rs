@@ -2,12 +2,13 @@
 //!
 //! Nothing here changes the machine.
 
+use super::journal::Kind;
 use crate::config::{Config, Echo, Victim};
-use crate::control::MOST_SOCKETS;
-use crate::drops::Machine;
 use crate::failure::Failure;
-use crate::ladder::{Rung, line};
-use crate::senses::Input;
+use crate::law::ladder::{Rung, line};
+use crate::law::levels::MOST_SOCKETS;
+use crate::sense::drops::Machine;
+use crate::sense::inputs::Input;
 use forebay_laws::host::{HostParams, Signal};
 use forebay_linux::Root;
 use forebay_linux::capabilities::{Capabilities, Capability, MARKS};
@@ -19,21 +20,7 @@ use forebay_linux::nic::Nic;
 use forebay_linux::perf::Group;
 use forebay_linux::pmu::{Pmu, iio_of, uncore};
 use forebay_linux::resctrl::{Bandwidth, MOUNT, Resctrl, sockets_of_caches};
-use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;
-
-/// What a file under a throttle is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Kind {
-    /// `cgroup.freeze` of a victim.
-    Freeze,
-    /// `cpu.max` of a victim.
-    Cpu,
-    /// `schemata` of the resctrl group with a victim's tasks.
-    Memory,
-    /// No file: a program that marks packets.
-    Mark,
-}
 
 /// A file that levels are written to.
 #[derive(Clone, Debug, PartialEq, Eq)]

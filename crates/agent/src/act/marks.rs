@@ -6,9 +6,10 @@
 //!
 //! Invariant: what is attached is in the journal before. Links end with the guard; a clsact filter stays, but its lease ends.
 
+use super::journal::{Change, Journal, Kind};
+use super::plan::Marking;
+use super::unmark::name;
 use crate::config;
-use crate::journal::{Change, Journal};
-use crate::plan::{Kind, Marking};
 use forebay_abi::{COUNTS, Outcome, WHOLE, ecn, lease};
 use forebay_linux::boot_ns;
 use forebay_linux::bpf::{CongestionControl, Hook, Link, Object, Program, Words};
@@ -62,11 +63,6 @@ impl Counters {
             (nic.as_str(), sums)
         })
     }
-}
-
-/// The name of this process's programs and filters, by which they are found when it is dead.
-pub fn name() -> String {
-    format!("forebay_{}", std::process::id())
 }
 
 impl Echoes {
@@ -201,27 +197,6 @@ fn test_packet(ecn: u8) -> [u8; ETHERNET + 20] {
     let sum = !((sum & 0xffff) + (sum >> 16)) as u16;
     packet[24..26].copy_from_slice(&sum.to_be_bytes());
     packet
-}
-
-/// Undoes the marking of one interface by programs of these names: detaches what somebody still holds, takes filters away, and clsact
-/// where it was made and nobody else uses it. Whether there was something.
-pub fn undo(nic: &str, how: &str, names: &[String]) -> io::Result<bool> {
-    let mut found = 0;
-    for name in names {
-        if how.starts_with("clsact") {
-            let interface = netlink::interface(nic)?.number;
-            found += netlink::remove_filters(interface, name)?;
-        } else {
-            found += forebay_linux::bpf::detach_named(name)?;
-        }
-    }
-    if how == "clsact made" {
-        let interface = netlink::interface(nic)?.number;
-        if netlink::has_clsact(interface)? {
-            netlink::remove_clsact(interface)?;
-        }
-    }
-    Ok(found > 0)
 }
 
 /// The leases, as the loop has them.

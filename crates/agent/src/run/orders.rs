@@ -1,9 +1,9 @@
 //! What the guard hands to its loop: one message with all that the loop needs, and its descriptors. It opens nothing itself.
 
-use crate::actuators::Described;
-use crate::drops::Machine;
-use crate::plan::{Marking, Plan};
-use crate::senses::Input;
+use crate::act::actuators::Described;
+use crate::act::plan::{Marking, Plan};
+use crate::sense::drops::Machine;
+use crate::sense::inputs::Input;
 use forebay_laws::host::HostParams;
 use forebay_linux::board::Board;
 use forebay_linux::counters::Handed;

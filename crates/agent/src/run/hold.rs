@@ -3,16 +3,17 @@
 //! Invariant: however it ends, by the guard's end or silence, by a panic or by the orders, it first lifts everything; only a signal that
 //! kills it at once leaves that to the guard.
 
-use crate::actuators::{Acting, Files};
+use super::grace::GracePeriod;
+use super::orders::Orders;
+use super::rounds::{Pace, pinned, rounds};
+use super::sink;
+use crate::act::actuators::{Acting, Files};
+use crate::act::marks::Leases;
 use crate::config;
-use crate::control::{Controller, Levels, Terms, Throttle};
 use crate::failure::Failure;
-use crate::grace::GracePeriod;
-use crate::marks::Leases;
-use crate::orders::Orders;
-use crate::run::{self, Pace, rounds};
-use crate::senses::Stacks;
-use crate::sink;
+use crate::law::control::{Controller, Terms};
+use crate::law::levels::{Levels, Throttle};
+use crate::sense::inputs::Stacks;
 use forebay_linux::{Clock, boot_ns, process};
 use forebay_units::Span;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -48,7 +49,7 @@ pub fn hold() -> Result<(), Failure> {
     let mut files = Files::new(files);
     let leases = Leases::new(&orders.leases, with.leases, orders.deadline_ns)
         .map_err(|error| Failure::io("map the leases of marks", &error))?;
-    let _pinned = orders.core.map(run::pinned).transpose()?;
+    let _pinned = orders.core.map(pinned).transpose()?;
     let (pace, mut guarded) = (Pace::new(every), true);
     let (mut before, mut grace) = (boot_ns(), GracePeriod::default());
     let end = to_the_end(&mut files, &leases, |acting| {
@@ -109,10 +110,11 @@ const _: () = assert!(cfg!(panic = "unwind"));
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::actuators::Described;
-    use crate::live;
-    use crate::plan::{Actuator, Kind};
-    use crate::senses::Input;
+    use crate::act::actuators::Described;
+    use crate::act::journal::Kind;
+    use crate::act::plan::Actuator;
+    use crate::law::settings;
+    use crate::sense::inputs::Input;
     use forebay_abi::lease;
     use forebay_laws::log::{Sink, Tap};
     use forebay_linux::board::Board;
@@ -154,7 +156,7 @@ mod tests {
         let of = vec![words.as_fd().try_clone_to_owned().expect("a descriptor")];
         let leases = Leases::new(&[(0, 1 << 16)], of, 1_000_000_000).expect("mapped");
         let (every, clock, log) = (Span::from_ms(1), Clock::start(), Arc::new(Fails::default()));
-        let law = live::params("hostcc", [], every).expect("hostcc");
+        let law = settings::params("hostcc", [], every).expect("hostcc");
         let acts = || {
             let frozen = fs::read_to_string(&freeze).expect("it is there") == "1\n";
             (frozen, words.number(lease::DEADLINE) > 0)

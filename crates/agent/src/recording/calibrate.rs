@@ -7,10 +7,10 @@
 //! A sample is a mean over a period. At line rate: the rate is within 5 % of the highest; of these the lines of a quarter of the samples or less are those of
 //! a buffer that nothing holds up. Saturated: at most 90 % of the highest rate, with as many lines as there ever are, within 5 %.
 
+use super::stacks::{self, Stack};
 use crate::args;
 use crate::failure::{self, Failure};
 use crate::probe::{described, root};
-use crate::stacks::{self, Stack};
 use forebay_linux::Clock;
 use forebay_linux::counters::Counters;
 use forebay_record::signals::SignalRow;

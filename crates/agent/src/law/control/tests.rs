@@ -1,9 +1,11 @@
 //! The loop over machines made up, on a clock of the test's own.
 
 use super::*;
-use crate::live;
+use crate::law::levels::Nothing;
+use crate::law::settings;
 use forebay_laws::Acts;
 use forebay_laws::host::{HostAct, HostSeen};
+use forebay_linux::board::Board;
 use forebay_units::Time;
 
 const MS: Duration = Duration::from_millis(1);
@@ -72,7 +74,7 @@ impl Throttle for Told {
 type Loop = Controller<Made, Told>;
 
 fn start(stacks: usize) -> Loop {
-    let law = live::params("hostcc", [], Span::from_ms(1)).expect("hostcc");
+    let law = settings::params("hostcc", [], Span::from_ms(1)).expect("hostcc");
     let parts = (Made::new(stacks), Told::default());
     let terms = Terms::live(&law, 4, Span::from_ms(1));
     let laws = (vec![law; stacks], Vec::new());
@@ -218,7 +220,8 @@ fn rounds_allocate_nothing_that_stays() {
 fn a_step_of_a_law_takes_at_most_100_ns() {
     let clock = forebay_linux::Clock::start();
     for of in forebay_laws::host::LAWS {
-        let law = live::params(of.name, [], Span::from_ms(1)).expect("a registered law has a name");
+        let law =
+            settings::params(of.name, [], Span::from_ms(1)).expect("a registered law has a name");
         let mut acts = Acts::default();
         let mut host = law.start(Time::ZERO, Terms::live(&law, 4, Span::from_ms(1)).at, &mut acts);
         let (mut now, mut sums, mut best, mut levels) = (Time::ZERO, [0u64; 8], Duration::MAX, 0);
@@ -298,11 +301,13 @@ fn rounds_of_six_signals() {
         std::fs::write(file, text).expect("written");
     }
     let counters = forebay_linux::counters::Counters::open(&forebay_linux::Root::at(&tree));
-    let machine = crate::drops::Machine::new(counters, &[]).expect("all three signals");
+    let machine = crate::sense::drops::Machine::new(counters, &[]).expect("all three signals");
     let clock = forebay_linux::Clock::start();
-    let senses =
-        crate::senses::Stacks::new(clock, vec![crate::senses::Input::Machine(machine.into())]);
-    let law = live::params("nicdrop", [], Span::from_ms(1)).expect("nicdrop");
+    let senses = crate::sense::inputs::Stacks::new(
+        clock,
+        vec![crate::sense::inputs::Input::Machine(machine.into())],
+    );
+    let law = settings::params("nicdrop", [], Span::from_ms(1)).expect("nicdrop");
     let terms = Terms::live(&law, 4, Span::from_ms(1));
     let mut controller =
         Controller::new(clock.now(), 1, (vec![law], Vec::new()), terms, (senses, Nothing));

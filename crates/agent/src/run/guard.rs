@@ -5,23 +5,25 @@
 //!
 //! Invariant: what the machine is changed by is in the journal before; the journal goes only when all of it has been undone.
 
-use crate::actuators;
+use super::grace::GracePeriod;
+use super::job::{self, Job};
+use super::manager::Manager;
+use super::orders::{Descriptors, Orders};
+use super::presence::Presence;
+use super::rounds::duration;
+use super::{show, sink};
+use crate::act::actuators;
+use crate::act::journal::{self, Change, Journal};
+use crate::act::marks::{self, Counters, Echoes};
+use crate::act::plan;
+use crate::act::plan::Marking;
+use crate::act::undoings::{Cause, Undoings};
 use crate::args;
 use crate::config::Mode;
-use crate::control::Status;
 use crate::failure::{self, Failure};
-use crate::grace::GracePeriod;
-use crate::journal::{self, Change, Journal};
-use crate::manager::Manager;
-use crate::marks::{self, Counters, Echoes};
+use crate::law::status::Status;
 use crate::metrics::Now;
-use crate::orders::{Descriptors, Orders};
-use crate::plan;
-use crate::plan::Marking;
-use crate::presence::Presence;
-use crate::run::{self, Job, duration};
-use crate::senses::Input;
-use crate::undoings::{Cause, Undoings};
+use crate::sense::inputs::Input;
 use forebay_linux::board::Board;
 use forebay_linux::bpf::CongestionControl;
 use forebay_linux::{Clock, Root, boot_ns, process};
@@ -42,7 +44,7 @@ const LOOK: Duration = Duration::from_millis(10);
 const GRACE: Duration = Duration::from_secs(2);
 
 /// How often the service manager is told that the guard is alive: four times in the `WatchdogSec` of the service.
-const TELL: Duration = run::LOOK;
+const TELL: Duration = job::LOOK;
 
 /// Above the loop, so that a loop that does not end is stopped.
 const PRIORITY: i32 = 11;
@@ -189,12 +191,12 @@ pub fn enforce(
         let of = Job { plan: &plan, until, ..*job };
         let (shown, end) = once(&of, &mut state, (stacks, anew), &mut serving)?;
         let said = match end {
-            End::Anew(_) if !run::wait(job, &clock, || manager.tell("WATCHDOG=1")) => None,
+            End::Anew(_) if !job::wait(job, &clock, || manager.tell("WATCHDOG=1")) => None,
             End::Anew(names) => {
                 let names = names.join(", ");
                 failure::note(&format!("{names}: back; everything was undone and begins anew"));
                 plan = plan::plan(job.root, job.config)?;
-                stacks = run::inputs(job.args, job.root, job.config, job.law)?;
+                stacks = job::inputs(job.args, job.root, job.config, job.law)?;
                 anew = true;
                 continue;
             }
@@ -202,8 +204,8 @@ pub fn enforce(
             End::Gone => Some("the loop has ended by itself"),
             End::Silent => Some("the loop gave no sign of life within the deadline"),
         };
-        failure::data(&run::summary(Mode::Enforce, &shown.status, 0))?;
-        failure::data(&run::marked(&shown.counters))?;
+        failure::data(&show::summary(Mode::Enforce, &shown.status, 0))?;
+        failure::data(&show::marked(&shown.counters))?;
         let failed = |said| Err(Failure::Run(format!("{said}: everything was lifted")));
         return said.map_or(Ok(()), failed);
     }
@@ -314,7 +316,7 @@ fn prepare(
     let nv = nv.transpose().map_err(|why| Failure::Run(format!("tcp_nv: {why}")))?;
     let (names, inputs): (Vec<_>, Vec<_>) = stacks.into_iter().unzip();
     let logs = match &args.out {
-        Some(out) if !anew => crate::sink::files(out, &names)?,
+        Some(out) if !anew => sink::files(out, &names)?,
         _ => Vec::new(), // what is logged ends with the first start
     };
     let board = Board::new().map_err(failed("make a board"))?;
@@ -360,7 +362,7 @@ fn prepare(
     let ended = Arc::new(AtomicBool::new(false));
     let thread = {
         let (board, ended) = (shared()?, Arc::clone(&ended));
-        std::thread::spawn(move || run::show(&board, &names, Mode::Enforce, &ended))
+        std::thread::spawn(move || show::show(&board, &names, Mode::Enforce, &ended))
     };
     let shown = Shower { thread: Some(thread), ended, status: Status::default(), counters };
     watch.beat();
@@ -414,7 +416,7 @@ fn watch(
             told = now;
             manager.tell("WATCHDOG=1");
             // Where somebody else has taken over, nothing begins anew.
-            let ready = || !Status::of(&board.read()).foreign && run::ready(job);
+            let ready = || !Status::of(&board.read()).foreign && job::ready(job);
             let (anew, gone) = (presence.attend(ready), presence.gone());
             // What is back counts once it has been opened.
             if let Some(serving) = serving.as_ref().filter(|_| anew.is_none() || gone > 0) {

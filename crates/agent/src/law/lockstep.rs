@@ -4,9 +4,10 @@
 //! Time is the simulation's. A round comes when the law's driver has something due, with the pace that the simulation has, so that rows and
 //! digest are those of the law within the simulation.
 
-use crate::control::{Controller, Levels, Terms, Throttle};
+use super::control::{Controller, Terms};
+use super::levels::{Levels, Throttle};
 use crate::failure::Failure;
-use crate::senses::{Senses, Value};
+use crate::sense::inputs::{Senses, Value};
 use forebay_laws::host::{Reading, Side};
 use forebay_laws::host_driver::Counter;
 use forebay_laws::host_driver::lockstep::{self, FromAgent, State, ToAgent, message, parse};

@@ -4,10 +4,10 @@
 //! published time constants, 5 us for the lines and 166 us for the rate (hostCC section 4.1): from a period of that length on, weight 1.
 //! Levels lapse: `stale_after` is 50 ms or 20 periods, whichever is longer, and `lease` 1 s.
 
-use crate::config::Law;
 use forebay_laws::host::HostParams;
 use forebay_laws::params::ParamError;
 use forebay_units::Span;
+use std::collections::BTreeMap;
 
 /// Weights, which the law then takes by the period.
 const WEIGHTS: [&str; 2] = ["occupancy_weight", "bandwidth_weight"];
@@ -35,14 +35,14 @@ pub fn params<'a>(
 }
 
 /// Keys and sentences of what is wrong with the table `law`.
-pub fn problems(law: &Law, period: Span) -> Vec<(String, String)> {
-    let Ok(_) = HostParams::new(&law.name) else {
-        let known = HostParams::new(&law.name).err().map(|why| why.to_string()).unwrap_or_default();
-        return vec![("law.name".into(), format!("{:?}: {known}", law.name))];
+pub fn problems(law: &str, set: &BTreeMap<String, String>, period: Span) -> Vec<(String, String)> {
+    let Ok(_) = HostParams::new(law) else {
+        let known = HostParams::new(law).err().map(|why| why.to_string()).unwrap_or_default();
+        return vec![("law.name".into(), format!("{law:?}: {known}"))];
     };
     let mut found = Vec::new();
-    for (name, value) in &law.params {
-        if let Err(why) = params(&law.name, [(name.as_str(), value.as_str())], period) {
+    for (name, value) in set {
+        if let Err(why) = params(law, [(name.as_str(), value.as_str())], period) {
             found.push((format!("law.params.{name}"), format!("{value:?}: {why}")));
         } else if name == "mark_all" && value.trim() == "true" {
             let text =

@@ -1,9 +1,9 @@
 //! Files that throttle: made ready and tried by the guard, written by the loop through descriptors.
 
-use crate::control::{Levels, Throttle};
-use crate::journal::{Change, Journal, Tree};
-use crate::marks::Leases;
-use crate::plan::{Actuator, Kind, Plan};
+use super::journal::{Change, Journal, Kind, Tree};
+use super::marks::Leases;
+use super::plan::{Actuator, Plan};
+use crate::law::levels::{Levels, Throttle};
 use forebay_linux::resctrl::memory_line;
 use serde::{Deserialize, Serialize};
 use std::fs::File;

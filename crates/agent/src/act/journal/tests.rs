@@ -1,8 +1,8 @@
 //! Undoing on a machine made up, whose calls fail one after the other, and from journals that were cut.
 
 use super::*;
-use crate::actuators::prepare;
-use crate::plan::{Actuator, Plan};
+use crate::act::actuators::prepare;
+use crate::act::plan::{Actuator, Plan};
 use std::collections::BTreeMap;
 
 /// A machine of files in memory, with resctrl's rules: groups come with their files, take `MB:` in steps of 10, and give tasks back.

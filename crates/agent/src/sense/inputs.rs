@@ -3,7 +3,7 @@
 //! The processor has a counter of lines, summed over clock cycles, and one of the cycles. The law gets their quotient summed over
 //! time, as from a counter with a clock of 1 GHz, so that nobody has to know the real clock.
 
-use crate::drops::Machine;
+use crate::sense::drops::Machine;
 use forebay_laws::host::{Counters, Side};
 use forebay_laws::host_driver::Counter;
 use forebay_linux::Clock;

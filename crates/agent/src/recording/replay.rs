@@ -1,10 +1,10 @@
 //! `forebay-agent replay`: steps the law of every log again, says what differs, and what other parameters would have done.
 
+use super::drops::Recorded;
+use super::what_if::{self, Course};
+use super::{files, recorded, stacks};
 use crate::args;
-use crate::drops::Recorded;
 use crate::failure::{self, Failure};
-use crate::stacks;
-use crate::what_if::{self, Course};
 use forebay_laws::host::{Host, HostEvent, HostParams, Signal};
 use forebay_laws::log::{self, Log, ReplayError};
 use forebay_laws::params::ParamError;
@@ -13,7 +13,7 @@ use forebay_units::Time;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// `forebay-agent replay`.
 pub fn replay(args: &args::Replay) -> Result<(), Failure> {
@@ -86,38 +86,6 @@ pub fn replay(args: &args::Replay) -> Result<(), Failure> {
     }
     failure::data(&text)?;
     differing.map_or(Ok(()), |text| Err(Failure::Differs(text)))
-}
-
-/// Law logs and recordings of a folder, or the file itself.
-pub fn files(trace: &Path) -> Result<Vec<PathBuf>, Failure> {
-    if !trace.is_dir() {
-        return Ok(vec![trace.into()]);
-    }
-    let shown = trace.display();
-    let entries =
-        fs::read_dir(trace).map_err(|error| Failure::Input(format!("{shown}: {error}")))?;
-    let is_ours = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name == signals::FILE || (name.starts_with("law-") && name.ends_with(".log"))
-    };
-    let mut found: Vec<_> = entries.flatten().map(|entry| entry.path()).filter(is_ours).collect();
-    found.sort();
-    if found.is_empty() {
-        return Err(Failure::Input(format!(
-            "{shown} has no law log (law-*.log) and no {}",
-            signals::FILE
-        )));
-    }
-    Ok(found)
-}
-
-/// Rows of a recording.
-pub fn recorded(path: &Path, bytes: &[u8], partial: bool) -> Result<Vec<SignalRow>, Failure> {
-    let text = String::from_utf8_lossy(bytes);
-    signals::read(path, &text, partial).map_err(|error| {
-        let hint = if partial { "" } else { "; --partial takes what is before it" };
-        Failure::Input(format!("{error}{hint}"))
-    })
 }
 
 /// What is in a recording: its rows and time, and by how much each counter rose.

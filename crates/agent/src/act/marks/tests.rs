@@ -1,6 +1,7 @@
 //! The programs in this machine's kernel, by test runs: every kind of header, each state of the lease, against `forebay_abi::outcome`.
 
 use super::*;
+use crate::act::unmark::undo;
 use forebay_abi::outcome;
 
 const V4: [u8; 2] = [0x08, 0x00];

@@ -1,0 +1,98 @@
+//! What a run is to do, and whether the machine has what it takes.
+
+use crate::act::journal::Kind;
+use crate::act::plan::{self, Plan};
+use crate::args;
+use crate::config::{Config, Mode};
+use crate::failure::Failure;
+use crate::metrics::{self, Now, Served};
+use crate::sense::inputs::Input;
+use forebay_laws::host::HostParams;
+use forebay_linux::{Clock, Root};
+use std::fs::File;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// How often somebody looks whether what the configuration names is there.
+pub const LOOK: Duration = Duration::from_millis(250);
+
+/// Whether a start would find all that the configuration names.
+pub fn ready(job: &Job<'_>) -> bool {
+    let Job { args, root, config, law, mode, .. } = *job;
+    let stacks = inputs(args, root, config, law);
+    let names = stacks.map(|of| of.into_iter().map(|(name, _)| name).collect::<Vec<_>>());
+    names.is_ok_and(|names| {
+        plan::plan(root, config).is_ok()
+            && (mode != Mode::Enforce || plan::markings(root, config, &names).is_ok())
+    })
+}
+
+/// Waits until a start would find all that the configuration names. Whether it does, before an interrupt or the time's end; `alive` is called at each look.
+pub fn wait(job: &Job<'_>, clock: &Clock, alive: impl Fn()) -> bool {
+    loop {
+        if job.stop.load(Ordering::Relaxed) || clock.now() >= job.until {
+            return false;
+        }
+        if ready(job) {
+            return true;
+        }
+        alive();
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// What is to be done, as `run` found it out.
+#[derive(Clone, Copy)]
+pub struct Job<'a> {
+    /// The command line.
+    pub args: &'a args::Run,
+    /// The machine.
+    pub root: &'a Root,
+    /// The configuration.
+    pub config: &'a Config,
+    /// What to do.
+    pub mode: Mode,
+    /// Its law.
+    pub law: &'a HostParams,
+    /// What levels write.
+    pub plan: &'a Plan,
+    /// When it ends by itself.
+    pub until: Duration,
+    /// Set by an interrupt.
+    pub stop: &'a AtomicBool,
+}
+
+impl Job<'_> {
+    /// Serves the status, if that is asked for.
+    pub fn serve(&self, now: &Arc<Mutex<Now>>) -> Result<(), Failure> {
+        let Some(at) = &self.args.serve else { return Ok(()) };
+        let state = (self.mode == Mode::Enforce).then(|| self.args.state.clone());
+        let served = Served { now: Arc::clone(now), mode: self.mode, state };
+        metrics::serve(at, move || served.text())
+    }
+
+    /// Whether something that it uses is of resctrl.
+    pub fn is_of_resctrl(&self, inputs: &[Input]) -> bool {
+        let memory = |of: &plan::Actuator| of.kind == Kind::Memory;
+        inputs.iter().any(Input::is_of_resctrl) || self.plan.actuators.iter().any(memory)
+    }
+}
+
+/// The counters of each stack, by name.
+pub fn inputs(
+    args: &args::Run,
+    root: &Root,
+    config: &Config,
+    law: &HostParams,
+) -> Result<Vec<(String, Input)>, Failure> {
+    match &args.signals {
+        None => plan::stacks(root, config, law),
+        Some(path) => {
+            let file = File::open(path).map_err(|error| {
+                Failure::Input(format!("{} cannot be read: {error}", path.display()))
+            })?;
+            Ok(vec![("signals".into(), Input::File(file))])
+        }
+    }
+}
