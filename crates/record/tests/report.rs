@@ -503,6 +503,34 @@ fn what_is_absent_stands_in_one_place() {
 }
 
 /// Flows of different entries have a figure each: a short incast and a long tail make one line mean nothing.
+/// A series of `n` samples, one each microsecond.
+fn series(name: &str, n: u64, value: impl Fn(u64) -> f64) -> Series {
+    Series {
+        name: name.into(),
+        quantity: Quantity::Queue,
+        unit: "bytes",
+        at: (0..n).map(|i| Time::from_ps(i * 1_000_000)).collect(),
+        values: (0..n).map(value).collect(),
+    }
+}
+
+#[test]
+fn series_with_hardly_more_samples_than_columns_take_little_room_and_keep_their_peak() {
+    let with = |all: Vec<Series>| {
+        let mut run = run(1, 10);
+        run.end = Time::from_ps(500_000_000);
+        run.series = all;
+        page(&about(&[1]), &[run])
+    };
+    let bare = with(vec![series("q0", 500, |_| 0.0)]).len();
+    let moving = |i: u64| if i == 123 { 90_000.0 } else { (i * 7_919 % 50_000) as f64 };
+    let html = with((0..4).map(|n| series(&format!("q{n}"), 500, moving)).collect());
+    // For each sample a step of the line, and for every second one what is read under the pointer; few columns have two samples.
+    let each = (html.len() - bare) / (4 * 500);
+    assert!(each <= 16, "{each} bytes a sample");
+    assert!(html.contains("peak 90 KB"));
+}
+
 #[test]
 fn slowdown_by_size_is_split_by_traffic_entry() {
     let html = page(&about(&[1]), &[run(1, 2_000)]);

@@ -3,7 +3,7 @@
 
 use super::{Figure, WIDE, micro, pretty};
 use crate::about::About;
-use crate::human::{bytes_f, gbps, sig3, trim};
+use crate::human::{bytes_f, gbps, percent, sig3, trim};
 use crate::rows::{Quantity, RunRecord, Series};
 use crate::svg::{Axis, Chart, Margins, Plot, esc, plain, round_up, time_unit};
 use forebay_units::Time;
@@ -318,10 +318,7 @@ fn hover(
     // Every second column is enough for a pointer and halves the page.
     let Some(first) = drawn.first() else { return };
     let kept: Vec<usize> = (0..first.len()).filter(|i| i % 2 == 0 && first[*i].is_some()).collect();
-    let at = |i: usize| first[i].map_or(0.0, |c| c.at_us);
-    let positions: Vec<_> =
-        kept.iter().map(|i| (chart.plot.x.px(at(*i)), format!("at {}", micro(at(*i))))).collect();
-    chart.hover_at(positions);
+    chart.hover_over_time(kept.iter().filter_map(|i| first[*i]).map(|column| column.at_us));
     for (s, ((series, _), columns)) in named.iter().zip(drawn).enumerate() {
         let read = |i: &usize| {
             columns[*i].map(|c| {
@@ -398,8 +395,8 @@ fn titles(quantity: Quantity, unit: &str) -> (&'static str, String) {
     };
     match unit {
         "gbps" => (title, format!("{axis}, Gb/s")),
-        // Labels of times have their units with them.
-        "us" => (title, axis.into()),
+        // Labels have their units with them.
+        "us" | "fraction" => (title, axis.into()),
         "flows" => (title, axis.into()),
         "per_us" => (title, format!("{axis}, per µs")),
         other => (title, format!("{axis}, {other}")),
@@ -428,6 +425,7 @@ fn axis_label(value: f64, unit: &str) -> String {
             let (divisor, unit) = time_unit(value);
             format!("{} {unit}", plain(value / divisor))
         }
+        "fraction" => format!("{} %", plain(value * 100.0)),
         _ => plain(value),
     }
 }
@@ -438,6 +436,7 @@ fn value_label(value: f64, unit: &str) -> String {
         "gbps" => gbps(value),
         "us" => micro(value),
         "per_us" => format!("{} per µs", sig3(value)),
+        "fraction" => percent(value),
         "flows" if value == 1.0 => "1 flow".into(),
         "flows" => format!("{} flows", plain(value)),
         other => format!("{} {other}", sig3(value)),

@@ -13,6 +13,7 @@
     cross.setAttribute("class", "cross");
     svg.appendChild(cross);
     data.s.forEach(function (row) {
+      row.v.forEach(function (text, i) { if (text === 0) row.v[i] = row.v[i - 1]; });
       var mark = document.createElementNS(ns, "circle");
       mark.setAttribute("r", 4);
       mark.setAttribute("class", "dot " + row.c);
@@ -76,7 +77,7 @@
       at = i;
       var box = svg.getBoundingClientRect(), scale = box.width / data.w, x = data.x[i];
       var title = document.createElement("b");
-      title.textContent = data.t[i];
+      title.textContent = data.time ? range.words(x) : data.t[i];
       tip.replaceChildren(title);
       dots(i);
       data.s.forEach(function (row) {
@@ -110,6 +111,8 @@
     // The part of the run that a figure over time shows, between two times in us.
     function partial() {
       var l = data.time[0], r = data.time[1], end = data.time[2], unit = data.time[3], whole = data.x, from = 0, to = end, begun = null;
+      // A pixel is a thousandth of the run, about.
+      var digits = Math.max(0, 3 - Math.floor(Math.log10(end / unit)));
       var traces = svg.querySelector(".traces"), ticks = svg.querySelector(".ticks"), first = Array.from(ticks.childNodes);
       var clip = document.createElementNS(ns, "clipPath"), hole = document.createElementNS(ns, "rect");
       var outer = document.createElementNS(ns, "g"), drawn = document.createElementNS(ns, "rect");
@@ -125,6 +128,7 @@
       drawn.setAttribute("height", data.bottom - data.top);
       function px(us) { return l + (us - from) / (to - from) * (r - l); }
       function us(x) { return from + (x - l) / (r - l) * (to - from); }
+      function words(x) { return "at " + (us(x) / unit).toFixed(digits) + " " + data.time[4]; }
       function marked() {
         if (from === 0 && to === end) return ticks.replaceChildren.apply(ticks, first);
         drawTicks(ticks, from / unit, to / unit, 7, data.bottom, function (value) { return px(value * unit).toFixed(1); });
@@ -178,7 +182,7 @@
         else if (event.key === "-") closer(2);
         else if (event.key === "0") choose(0, end);
       });
-      var own = { from: from, to: to, px: px, us: us };
+      var own = { from: from, to: to, px: px, us: us, words: words };
       return own;
     }
   });

@@ -27,6 +27,55 @@ pub fn px(value: f64) -> String {
     if text == "-0" { "0".into() } else { text.into() }
 }
 
+/// Commands of a path through points, each as a step from the one before, which takes half the room of its place. Points on the straight
+/// way between their neighbours are left out; where the path turns back, it keeps the point. None where there are no points.
+pub fn commands(points: impl IntoIterator<Item = Point>) -> Option<String> {
+    let mut points = points.into_iter().map(|(x, y)| (tenths(x), tenths(y)));
+    let start = points.next()?;
+    let mut at = start;
+    let mut steps: Vec<(i64, i64)> = Vec::new();
+    for (x, y) in points {
+        let step = (x - at.0, y - at.1);
+        at = (x, y);
+        match steps.last_mut() {
+            Some(last) if goes_on(*last, step) => *last = (last.0 + step.0, last.1 + step.1),
+            _ => steps.push(step),
+        }
+    }
+    let mut text = format!("M{} {}", decimal(start.0), decimal(start.1));
+    for (i, (dx, dy)) in steps.into_iter().enumerate() {
+        text.push_str(if i == 0 { "l" } else { space(dx) });
+        let _ = write!(text, "{}{}{}", decimal(dx), space(dy), decimal(dy));
+    }
+    Some(text)
+}
+
+/// What parts a number from the one before: a sign does.
+fn space(tenths: i64) -> &'static str {
+    if tenths < 0 { "" } else { " " }
+}
+
+/// Whether a step is in the direction of the one before.
+fn goes_on((ax, ay): (i64, i64), (bx, by): (i64, i64)) -> bool {
+    ax * by == ay * bx && ax * bx + ay * by >= 0
+}
+
+/// Pixels as whole tenths, in which sums of steps stay exact.
+fn tenths(value: f64) -> i64 {
+    (value * 10.0).round() as i64
+}
+
+/// Tenths as a number that is as short as it can be.
+fn decimal(tenths: i64) -> String {
+    let sign = if tenths < 0 { "-" } else { "" };
+    let (whole, part) = (tenths.abs() / 10, tenths.abs() % 10);
+    match (whole, part) {
+        (whole, 0) => format!("{sign}{whole}"),
+        (0, part) => format!("{sign}.{part}"),
+        (whole, part) => format!("{sign}{whole}.{part}"),
+    }
+}
+
 /// Width that a text of 12 pixels takes, about.
 pub fn text_width(text: &str) -> f64 {
     6.6 * text.chars().count() as f64
@@ -71,19 +120,8 @@ impl Canvas {
 
     /// Draws a line through points.
     pub fn path(&mut self, points: impl IntoIterator<Item = Point>, class: &str) {
-        let points: Vec<String> =
-            points.into_iter().map(|(x, y)| format!("{} {}", px(x), px(y))).collect();
-        if !points.is_empty() {
-            self.shape(&format!("M{}", points.join("L")), class, "");
-        }
-    }
-
-    /// Fills the area that points enclose.
-    pub fn area(&mut self, points: impl IntoIterator<Item = Point>, class: &str) {
-        let points: Vec<String> =
-            points.into_iter().map(|(x, y)| format!("{} {}", px(x), px(y))).collect();
-        if points.len() > 2 {
-            self.shape(&format!("M{}Z", points.join("L")), class, "");
+        if let Some(path) = commands(points) {
+            self.shape(&path, class, "");
         }
     }
 
@@ -219,6 +257,19 @@ mod tests {
     #[test]
     fn no_text_can_become_markup() {
         assert_eq!(esc("<script>\"&'\u{0}\n"), "&lt;script&gt;&quot;&amp;&#39;\u{fffd}\n");
+    }
+
+    #[test]
+    fn a_path_keeps_every_turn_and_ends_where_its_points_do() {
+        let up = [(0.0, 5.0), (0.0, 9.0), (0.0, 2.0), (0.0, 2.0), (0.0, 1.0)];
+        assert_eq!(commands(up).as_deref(), Some("M0 5l0 4 0-8"), "a spike is there and back");
+        let slope = (0..1000).map(|i| (f64::from(i) * 0.333, 100.0 - f64::from(i) * 0.01));
+        let path = commands(slope).unwrap();
+        let numbers = path.replace(['M', 'l'], " ").replace('-', " -");
+        let numbers: Vec<f64> = numbers.split_whitespace().map(|n| n.parse().unwrap()).collect();
+        let sum = |odd| numbers.iter().skip(odd).step_by(2).sum::<f64>();
+        assert!((sum(0) - 332.7).abs() < 1e-6 && (sum(1) - 90.0).abs() < 1e-6, "roundings add up");
+        assert_eq!(commands([]), None);
     }
 
     #[test]

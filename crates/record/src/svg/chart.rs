@@ -43,6 +43,11 @@ impl Chart {
         Self::new((516.0, 320.0), Margins(62.0, 14.0, 30.0, 46.0), x, y)
     }
 
+    /// Sets the times (us) at which the pointer reads values; the page's script says them.
+    pub fn hover_over_time(&mut self, times: impl IntoIterator<Item = f64>) {
+        self.hover.at = times.into_iter().map(|us| self.plot.x.px(us)).collect();
+    }
+
     /// Sets the positions (pixels) at which the pointer reads values, with a title each.
     pub fn hover_at(&mut self, positions: impl IntoIterator<Item = (f64, String)>) {
         (self.hover.at, self.hover.titles) = positions.into_iter().unzip();
@@ -92,6 +97,16 @@ impl Hover {
                 values.map(|text| serde_json::Value::from(text).to_string()).collect();
             texts.join(",")
         };
+        // A text that is the one before is 0.
+        let texts = |row: &HoverRow| {
+            let all: Vec<&str> =
+                row.values.iter().map(|v| v.as_ref().map_or("", |(_, text)| text)).collect();
+            let one = |i: usize| match i > 0 && all[i] == all[i - 1] {
+                true => "0".to_string(),
+                false => serde_json::Value::from(all[i]).to_string(),
+            };
+            (0..all.len()).map(one).collect::<Vec<_>>().join(",")
+        };
         let rows: Vec<String> = self
             .rows
             .iter()
@@ -101,12 +116,14 @@ impl Hover {
                     serde_json::Value::from(row.name.as_str()),
                     row.class,
                     pixels(&mut row.values.iter().map(|v| v.as_ref().map(|(y, _)| *y))),
-                    strings(&mut row.values.iter().map(|v| v.as_ref().map_or("", |(_, t)| t)))
+                    texts(row)
                 )
             })
             .collect();
         let time = self.end_us.map_or_else(String::new, |end| {
-            format!("\"time\":[{},{},{end},{}],", px(frame.left), px(frame.right), time_unit(end).0)
+            let (unit, name) = time_unit(end);
+            let (left, right) = (px(frame.left), px(frame.right));
+            format!("\"time\":[{left},{right},{end},{unit},\"{name}\"],")
         });
         format!(
             "{{{time}\"w\":{},\"top\":{},\"bottom\":{},\"x\":[{}],\"t\":[{}],\"s\":[{}]}}",

@@ -1,6 +1,7 @@
 //! A plot: a frame, two scales, and what stands in it.
 
-use super::{Axis, Canvas, Scale, Tick, WIDTH, text_width};
+use super::canvas::commands;
+use super::{Axis, Canvas, Scale, Tick, WIDTH, px, text_width};
 
 /// Pixels that the axes of a plot enclose.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -110,32 +111,30 @@ impl Plot {
 
     /// Draws a line through points in values; a gap wherever there is none.
     pub fn line(&mut self, points: &[Option<(f64, f64)>], class: &str) {
-        let mut path = String::new();
-        let mut pen = 'M';
-        for point in points {
-            match point {
-                Some((x, y)) => {
-                    let (x, y) = (super::px(self.x.px(*x)), super::px(self.y.px(*y)));
-                    path.push_str(&format!("{pen}{x} {y}"));
-                    pen = 'L';
-                }
-                None => pen = 'M',
-            }
-        }
+        let (x, y) = (self.x, self.y);
+        let parts = points.split(Option::is_none);
+        let path: String = parts
+            .filter_map(|part| commands(part.iter().flatten().map(|at| (x.px(at.0), y.px(at.1)))))
+            .collect();
         if !path.is_empty() {
             self.canvas.shape(&path, class, "");
         }
     }
 
-    /// Fills the area between two values at each x.
+    /// Fills the area between two values at each x. Where both are one from a point to the next, there is nothing to fill.
     pub fn band(&mut self, points: &[(f64, f64, f64)], class: &str) {
-        if points.len() < 2 {
-            return;
-        }
         let (x, y) = (self.x, self.y);
-        let upper = points.iter().map(|(at, _, high)| (x.px(*at), y.px(*high)));
-        let lower = points.iter().rev().map(|(at, low, _)| (x.px(*at), y.px(*low)));
-        self.canvas.area(upper.chain(lower), class);
+        let open = |(_, low, high): &(f64, f64, f64)| px(y.px(*low)) != px(y.px(*high));
+        let parts = points.chunk_by(|a, b| open(a) || open(b)).filter(|part| part.len() > 1);
+        let filled = |part: &[(f64, f64, f64)]| {
+            let upper = part.iter().map(|(at, _, high)| (x.px(*at), y.px(*high)));
+            let lower = part.iter().rev().map(|(at, low, _)| (x.px(*at), y.px(*low)));
+            commands(upper.chain(lower)).map(|path| path + "Z")
+        };
+        let path: String = parts.filter_map(filled).collect();
+        if !path.is_empty() {
+            self.canvas.shape(&path, class, "");
+        }
     }
 
     /// Draws a dot with a ring of the background, so that dots on dots stay apart.
@@ -163,6 +162,35 @@ mod tests {
             assert_eq!(pair[1].left - pair[0].right, GAP);
             assert_eq!(pair[1].width(), pair[0].width());
         }
+    }
+
+    /// A plot of a thousand pixels by a hundred, a value each.
+    fn pixels() -> Plot {
+        let frame = Frame { left: 0.0, top: 0.0, right: 1000.0, bottom: 100.0 };
+        Plot::new(frame, 1000.0, Axis::linear(0.0, 1000.0), Axis::linear(0.0, 100.0))
+    }
+
+    #[test]
+    fn a_line_has_gaps_and_no_more_points_than_it_turns_at() {
+        let mut plot = pixels();
+        let at = |(x, y): &(i32, i32)| Some((f64::from(*x), f64::from(*y)));
+        let mut points: Vec<_> = [(0, 50), (2, 50), (4, 50), (6, 52)].iter().map(at).collect();
+        points.push(None);
+        points.extend([(10, 10), (12, 8)].iter().map(at));
+        plot.line(&points, "l");
+        assert_eq!(plot.canvas.body(), "<path d=\"M0 50l4 0 2-2M10 90l2 2\" class=\"l\"/>");
+    }
+
+    #[test]
+    fn a_band_is_drawn_where_it_has_an_area_and_keeps_its_spikes() {
+        let mut plot = pixels();
+        let mut points: Vec<_> = (0..500).map(|i| (f64::from(2 * i), 10.0, 10.0)).collect();
+        points[250].2 = 90.0;
+        plot.band(&points, "b");
+        assert_eq!(plot.canvas.body(), "<path d=\"M498 90l2-80 2 80-4 0Z\" class=\"b\"/>");
+        let mut flat = pixels();
+        flat.band(&points[..250], "b");
+        assert_eq!(flat.canvas.body(), "");
     }
 
     #[test]

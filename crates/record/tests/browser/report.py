@@ -11,6 +11,7 @@ driven over the DevTools pipe.
 import json
 import os
 import pathlib
+import re
 import select
 import shutil
 import subprocess
@@ -267,6 +268,27 @@ def cursors(browser):
     return problems
 
 
+def words(browser):
+    """Under the pointer stand the time and a value with its unit for each line, in every figure over time that is to be seen."""
+    said = browser.value("""[...document.querySelectorAll('.plot:not(.panels)')].filter(p => p.offsetWidth && p.querySelector('.traces')).flatMap(p => {
+      const svg = p.querySelector('svg'), box = svg.getBoundingClientRect();
+      return [...Array(50).keys()].map(i => {
+        svg.dispatchEvent(new PointerEvent('pointermove', { clientX: box.x + box.width * (0.1 + i / 60) }));
+        const texts = [...p.querySelector('.tip').children].map(e => e.textContent), bottom = JSON.parse(p.querySelector('script').textContent).bottom;
+        const high = [...svg.querySelectorAll('circle.dot')].filter(c => c.style.display === '').map(c => c.getAttribute('cy') < bottom - 1);
+        svg.dispatchEvent(new PointerEvent('pointerleave'));
+        return [texts.shift(), ...texts.map((text, k) => [text, high[k]])];
+      });
+    })""")
+    problems = [] if len(said) >= 100 else [f"only {len(said)} places to read values at"]
+    for time, *values in said:
+        if not re.fullmatch(r"at [0-9.]+ (ns|µs|ms|s)", time) or not values:
+            problems.append(f"under the pointer: \"{time}\", {values}")
+        right = {True: r": [0-9.]+ \S", False: r": 0( |$)| to "}  # above the axis and on it
+        problems += [f"under the pointer: \"{value}\"" for value, high in values if not re.search(right[high], value)]
+    return problems[:5]
+
+
 # Of each figure over time that is to be seen, how much its lines are stretched, and the labels of its axis.
 STRETCHED = """[...document.querySelectorAll('.plot > script')].filter(s => s.parentNode.offsetWidth && JSON.parse(s.textContent).time).map(s => {
   const svg = s.parentNode.querySelector('svg'), by = (svg.querySelector('.traces').getAttribute('transform') || 'matrix(1 ').slice(7);
@@ -412,7 +434,7 @@ def check(browser, url):
         )
         expect(bool(tip), f"figure {plot} shows nothing under the pointer")
 
-    for problem in cursors(browser):
+    for problem in cursors(browser) + words(browser):
         problems.append(f"one cursor: {problem}")
     for problem in parts(browser):
         problems.append(f"a part of the run: {problem}")

@@ -3,7 +3,7 @@
 use super::{NARROW, Side, legend, mark, short};
 use crate::human::{bytes_f, gbps, percent, sig3, trim};
 use crate::memory_series::{MemorySample, MemorySeries};
-use crate::report::{Figure, WIDE, micro};
+use crate::report::{Figure, WIDE};
 use crate::rows::{Quantity, RunRecord};
 use crate::svg::{Axis, Chart, Margins, Tick, esc, plain, quarters, time_unit};
 use forebay_units::Time;
@@ -240,9 +240,7 @@ impl Traces<'_> {
             }
         });
         let grid: Vec<f64> = (0..60).map(|i| (f64::from(i) + 0.5) / 60.0 * end_us).collect();
-        let positions: Vec<_> =
-            grid.iter().map(|at| (chart.plot.x.px(*at), format!("at {}", micro(*at)))).collect();
-        chart.hover_at(positions);
+        chart.hover_over_time(grid.iter().copied());
         for (i, samples) in drawn.iter().enumerate() {
             let read = |at: &f64| {
                 let next = samples.iter().find(|(t, _)| t >= at)?;
