@@ -502,7 +502,6 @@ fn what_is_absent_stands_in_one_place() {
     assert!(!page(&about, &[run(1, 500)]).contains("id=\"absent\""));
 }
 
-/// Flows of different entries have a figure each: a short incast and a long tail make one line mean nothing.
 /// A series of `n` samples, one each microsecond.
 fn series(name: &str, n: u64, value: impl Fn(u64) -> f64) -> Series {
     Series {
@@ -531,6 +530,7 @@ fn series_with_hardly_more_samples_than_columns_take_little_room_and_keep_their_
     assert!(html.contains("peak 90 KB"));
 }
 
+/// Flows of different entries have a figure each: a short incast and a long tail make one line mean nothing.
 #[test]
 fn slowdown_by_size_is_split_by_traffic_entry() {
     let html = page(&about(&[1]), &[run(1, 2_000)]);
