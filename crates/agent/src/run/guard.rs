@@ -191,12 +191,12 @@ pub fn enforce(
         let of = Job { plan: &plan, until, ..*job };
         let (shown, end) = once(&of, &mut state, (stacks, anew), &mut serving)?;
         let said = match end {
-            End::Anew(_) if !job::wait(job, &clock, || manager.tell("WATCHDOG=1")) => None,
+            End::Anew(_) if !job.wait(&clock, || manager.tell("WATCHDOG=1")) => None,
             End::Anew(names) => {
                 let names = names.join(", ");
                 failure::note(&format!("{names}: back; everything was undone and begins anew"));
                 plan = plan::plan(job.root, job.config)?;
-                stacks = job::inputs(job.args, job.root, job.config, job.law)?;
+                stacks = job.inputs()?;
                 anew = true;
                 continue;
             }
@@ -416,7 +416,7 @@ fn watch(
             told = now;
             manager.tell("WATCHDOG=1");
             // Where somebody else has taken over, nothing begins anew.
-            let ready = || !Status::of(&board.read()).foreign && job::ready(job);
+            let ready = || !Status::of(&board.read()).foreign && job.is_ready();
             let (anew, gone) = (presence.attend(ready), presence.gone());
             // What is back counts once it has been opened.
             if let Some(serving) = serving.as_ref().filter(|_| anew.is_none() || gone > 0) {

@@ -17,31 +17,6 @@ use std::time::Duration;
 /// How often somebody looks whether what the configuration names is there.
 pub const LOOK: Duration = Duration::from_millis(250);
 
-/// Whether a start would find all that the configuration names.
-pub fn ready(job: &Job<'_>) -> bool {
-    let Job { args, root, config, law, mode, .. } = *job;
-    let stacks = inputs(args, root, config, law);
-    let names = stacks.map(|of| of.into_iter().map(|(name, _)| name).collect::<Vec<_>>());
-    names.is_ok_and(|names| {
-        plan::plan(root, config).is_ok()
-            && (mode != Mode::Enforce || plan::markings(root, config, &names).is_ok())
-    })
-}
-
-/// Waits until a start would find all that the configuration names. Whether it does, before an interrupt or the time's end; `alive` is called at each look.
-pub fn wait(job: &Job<'_>, clock: &Clock, alive: impl Fn()) -> bool {
-    loop {
-        if job.stop.load(Ordering::Relaxed) || clock.now() >= job.until {
-            return false;
-        }
-        if ready(job) {
-            return true;
-        }
-        alive();
-        std::thread::sleep(LOOK);
-    }
-}
-
 /// What is to be done, as `run` found it out.
 #[derive(Clone, Copy)]
 pub struct Job<'a> {
@@ -64,6 +39,44 @@ pub struct Job<'a> {
 }
 
 impl Job<'_> {
+    /// The counters of each stack, by name.
+    pub fn inputs(&self) -> Result<Vec<(String, Input)>, Failure> {
+        match &self.args.signals {
+            None => plan::stacks(self.root, self.config, self.law),
+            Some(path) => {
+                let file = File::open(path).map_err(|error| {
+                    Failure::Input(format!("{} cannot be read: {error}", path.display()))
+                })?;
+                Ok(vec![("signals".into(), Input::File(file))])
+            }
+        }
+    }
+
+    /// Whether a start would find all that the configuration names.
+    pub fn is_ready(&self) -> bool {
+        let Job { root, config, mode, .. } = *self;
+        let names =
+            self.inputs().map(|of| of.into_iter().map(|(name, _)| name).collect::<Vec<_>>());
+        names.is_ok_and(|names| {
+            plan::plan(root, config).is_ok()
+                && (mode != Mode::Enforce || plan::markings(root, config, &names).is_ok())
+        })
+    }
+
+    /// Waits until a start would find all that the configuration names. Whether it does, before an interrupt or the time's end; `alive` is called at each look.
+    pub fn wait(&self, clock: &Clock, alive: impl Fn()) -> bool {
+        loop {
+            if self.stop.load(Ordering::Relaxed) || clock.now() >= self.until {
+                return false;
+            }
+            if self.is_ready() {
+                return true;
+            }
+            alive();
+            std::thread::sleep(LOOK);
+        }
+    }
+
     /// Serves the status, if that is asked for.
     pub fn serve(&self, now: &Arc<Mutex<Now>>) -> Result<(), Failure> {
         let Some(at) = &self.args.serve else { return Ok(()) };
@@ -76,23 +89,5 @@ impl Job<'_> {
     pub fn is_of_resctrl(&self, inputs: &[Input]) -> bool {
         let memory = |of: &plan::Actuator| of.kind == Kind::Memory;
         inputs.iter().any(Input::is_of_resctrl) || self.plan.actuators.iter().any(memory)
-    }
-}
-
-/// The counters of each stack, by name.
-pub fn inputs(
-    args: &args::Run,
-    root: &Root,
-    config: &Config,
-    law: &HostParams,
-) -> Result<Vec<(String, Input)>, Failure> {
-    match &args.signals {
-        None => plan::stacks(root, config, law),
-        Some(path) => {
-            let file = File::open(path).map_err(|error| {
-                Failure::Input(format!("{} cannot be read: {error}", path.display()))
-            })?;
-            Ok(vec![("signals".into(), Input::File(file))])
-        }
     }
 }

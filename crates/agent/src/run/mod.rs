@@ -28,7 +28,7 @@ use forebay_linux::board::Board;
 use forebay_linux::{Clock, process};
 use forebay_units::Span;
 use guard::State;
-use job::{Job, LOOK, inputs, ready, wait};
+use job::{Job, LOOK};
 use presence::Presence;
 use rounds::{Pace, duration, pinned, rounds};
 use show::{show, summary};
@@ -91,7 +91,7 @@ fn may_have(core: u32, every: Span) -> Result<(), Failure> {
 
 /// What the machine has of what the configuration names. Who only observes goes on without the rest, and is told.
 fn opened(job: &Job<'_>) -> Result<(Plan, Vec<(String, Input)>), Failure> {
-    let Job { args, root, config, law, mode, .. } = *job;
+    let Job { root, config, mode, .. } = *job;
     let mut notes = Vec::new();
     let mut unless_observed = |failure: Failure| match (mode, failure) {
         (Mode::Observe, Failure::Run(text)) => {
@@ -104,7 +104,7 @@ fn opened(job: &Job<'_>) -> Result<(Plan, Vec<(String, Input)>), Failure> {
         Ok(plan) => plan,
         Err(failure) => unless_observed(failure).map(|()| Plan::default())?,
     };
-    let stacks = match inputs(args, root, config, law) {
+    let stacks = match job.inputs() {
         Ok(stacks) => stacks,
         Err(failure) => unless_observed(failure).map(|()| Vec::new())?,
     };
@@ -133,7 +133,7 @@ fn alone(job: &Job<'_>, stacks: Vec<(String, Input)>) -> Result<(), Failure> {
         let of = Job { plan: &plan, until, ..*job };
         let (status, missing, back) = attended(&of, (stacks, anew), &mut serving)?;
         lost += missing;
-        if back.is_empty() || !wait(job, &clock, || ()) {
+        if back.is_empty() || !job.wait(&clock, || ()) {
             return failure::data(&summary(job.mode, &status, lost));
         }
         failure::note(&format!("{}: back; all is opened anew", back.join(", ")));
@@ -180,7 +180,7 @@ fn attended(
         let shower = scope.spawn(|| show(&board, &names, mode, &ended));
         let looker = scope.spawn(|| {
             while !ended.load(Ordering::Relaxed) {
-                let (anew, gone) = (presence.attend(|| ready(job)), presence.gone());
+                let (anew, gone) = (presence.attend(|| job.is_ready()), presence.gone());
                 // What is back counts once it has been opened.
                 if anew.is_none() || gone > 0 {
                     serving.lock().unwrap_or_else(PoisonError::into_inner).gone = gone;

@@ -61,7 +61,7 @@ fn goes_on((ax, ay): (i64, i64), (bx, by): (i64, i64)) -> bool {
 }
 
 /// Pixels as whole tenths, in which sums of steps stay exact.
-fn tenths(value: f64) -> i64 {
+pub fn tenths(value: f64) -> i64 {
     (value * 10.0).round() as i64
 }
 

@@ -92,28 +92,24 @@ impl Hover {
             let texts: Vec<String> = values.map(|v| v.map_or("null".into(), px)).collect();
             texts.join(",")
         };
-        let strings = |values: &mut dyn Iterator<Item = &str>| {
-            let texts: Vec<String> =
-                values.map(|text| serde_json::Value::from(text).to_string()).collect();
-            texts.join(",")
-        };
-        // A text that is the one before is 0.
+        let string = |text: &str| serde_json::Value::from(text).to_string();
+        // A value's text is 0 where it is the text of the value before.
         let texts = |row: &HoverRow| {
-            let all: Vec<&str> =
-                row.values.iter().map(|v| v.as_ref().map_or("", |(_, text)| text)).collect();
-            let one = |i: usize| match i > 0 && all[i] == all[i - 1] {
-                true => "0".to_string(),
-                false => serde_json::Value::from(all[i]).to_string(),
-            };
-            (0..all.len()).map(one).collect::<Vec<_>>().join(",")
+            let mut before = None;
+            let each = row.values.iter().map(|value| {
+                let text = value.as_ref().map_or("", |(_, text)| text);
+                if before.replace(text) == Some(text) { "0".into() } else { string(text) }
+            });
+            each.collect::<Vec<_>>().join(",")
         };
+        let titles: Vec<_> = self.titles.iter().map(|title| string(title)).collect();
         let rows: Vec<String> = self
             .rows
             .iter()
             .map(|row| {
                 format!(
                     "{{\"n\":{},\"c\":\"{}\",\"y\":[{}],\"v\":[{}]}}",
-                    serde_json::Value::from(row.name.as_str()),
+                    string(&row.name),
                     row.class,
                     pixels(&mut row.values.iter().map(|v| v.as_ref().map(|(y, _)| *y))),
                     texts(row)
@@ -131,7 +127,7 @@ impl Hover {
             px(frame.top),
             px(frame.bottom),
             pixels(&mut self.at.iter().map(|v| Some(*v))),
-            strings(&mut self.titles.iter().map(String::as_str)),
+            titles.join(","),
             rows.join(",")
         )
         .replace('<', "\\u003c")

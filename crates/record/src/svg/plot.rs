@@ -1,7 +1,7 @@
 //! A plot: a frame, two scales, and what stands in it.
 
-use super::canvas::commands;
-use super::{Axis, Canvas, Scale, Tick, WIDTH, px, text_width};
+use super::canvas::{commands, tenths};
+use super::{Axis, Canvas, Scale, Tick, WIDTH, text_width};
 
 /// Pixels that the axes of a plot enclose.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -124,7 +124,7 @@ impl Plot {
     /// Fills the area between two values at each x. Where both are one from a point to the next, there is nothing to fill.
     pub fn band(&mut self, points: &[(f64, f64, f64)], class: &str) {
         let (x, y) = (self.x, self.y);
-        let open = |(_, low, high): &(f64, f64, f64)| px(y.px(*low)) != px(y.px(*high));
+        let open = |(_, low, high): &(f64, f64, f64)| tenths(y.px(*low)) != tenths(y.px(*high));
         let parts = points.chunk_by(|a, b| open(a) || open(b)).filter(|part| part.len() > 1);
         let filled = |part: &[(f64, f64, f64)]| {
             let upper = part.iter().map(|(at, _, high)| (x.px(*at), y.px(*high)));

@@ -434,8 +434,9 @@ def check(browser, url):
         )
         expect(bool(tip), f"figure {plot} shows nothing under the pointer")
 
-    for problem in cursors(browser) + words(browser):
+    for problem in cursors(browser):
         problems.append(f"one cursor: {problem}")
+    problems += words(browser)
     for problem in parts(browser):
         problems.append(f"a part of the run: {problem}")
     for problem in fabric(browser):
