@@ -1,4 +1,4 @@
-//! The name of programs that mark packets, and how those of a dead process are found and taken away.
+//! Removal of programs that mark packets, also of those that a dead process left: their name holds its process id.
 
 use forebay_linux::netlink;
 use std::io;

@@ -1,4 +1,4 @@
-//! Levels of throttling, one for each socket, and what carries them out.
+//! Throttle levels, one per socket, and the trait of whatever enforces them.
 
 /// Sockets whose levels are told apart; those beyond count as the last.
 pub const MOST_SOCKETS: usize = 8;

@@ -1,4 +1,4 @@
-//! What a loop says of itself: numbers on a board that other threads and processes read.
+//! Status of the control loop: numbers on a shared board, which other threads and processes read.
 
 use forebay_linux::board::{Board, WORDS};
 

@@ -1,4 +1,4 @@
-//! Drops, signs of slow cores and bytes of memory in a recording, and a host law over them.
+//! A host law over a recording's NIC drops, signs of slow cores, and memory bytes.
 
 use super::stacks::{LEVELS, WRITE};
 use super::what_if::{Course, Run};

@@ -1,4 +1,4 @@
-//! What was written down on a machine or by a simulation: made, read again, and played to a law.
+//! Recordings and law logs of a machine or a simulation: written, read, and replayed under a law.
 
 pub mod calibrate;
 pub mod drops;

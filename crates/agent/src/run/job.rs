@@ -1,4 +1,4 @@
-//! What a run is to do, and whether the machine has what it takes.
+//! The job of a run: its configuration, law and plan, the counters that it reads, and whether the machine has all of them.
 
 use crate::act::journal::Kind;
 use crate::act::plan::{self, Plan};

@@ -111,7 +111,7 @@
     // The part of the run that a figure over time shows, between two times in us.
     function partial() {
       var l = data.time[0], r = data.time[1], end = data.time[2], unit = data.time[3], whole = data.x, from = 0, to = end, begun = null;
-      // A pixel is a thousandth of the run, about.
+      // A pixel is about a thousandth of the run, so times need no more digits.
       var digits = Math.max(0, 3 - Math.floor(Math.log10(end / unit)));
       var traces = svg.querySelector(".traces"), ticks = svg.querySelector(".ticks"), first = Array.from(ticks.childNodes);
       var clip = document.createElementNS(ns, "clipPath"), hole = document.createElementNS(ns, "rect");

@@ -27,8 +27,8 @@ pub fn px(value: f64) -> String {
     if text == "-0" { "0".into() } else { text.into() }
 }
 
-/// Commands of a path through points, each as a step from the one before, which takes half the room of its place. Points on the straight
-/// way between their neighbours are left out; where the path turns back, it keeps the point. None where there are no points.
+/// SVG commands of a path through points, as relative steps, which are half as long as absolute positions. A point on the straight line
+/// between its neighbours is left out; a point where the path turns back stays. `None` without points.
 pub fn commands(points: impl IntoIterator<Item = Point>) -> Option<String> {
     let mut points = points.into_iter().map(|(x, y)| (tenths(x), tenths(y)));
     let start = points.next()?;
@@ -50,12 +50,12 @@ pub fn commands(points: impl IntoIterator<Item = Point>) -> Option<String> {
     Some(text)
 }
 
-/// What parts a number from the one before: a sign does.
+/// Separator before a number: a minus sign needs none.
 fn space(tenths: i64) -> &'static str {
     if tenths < 0 { "" } else { " " }
 }
 
-/// Whether a step is in the direction of the one before.
+/// Whether a step continues in the direction of the step before.
 fn goes_on((ax, ay): (i64, i64), (bx, by): (i64, i64)) -> bool {
     ax * by == ay * bx && ax * bx + ay * by >= 0
 }

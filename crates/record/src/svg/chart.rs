@@ -43,7 +43,7 @@ impl Chart {
         Self::new((516.0, 320.0), Margins(62.0, 14.0, 30.0, 46.0), x, y)
     }
 
-    /// Sets the times (us) at which the pointer reads values; the page's script says them.
+    /// Sets the times (us) at which the pointer reads values; the page's script writes the time.
     pub fn hover_over_time(&mut self, times: impl IntoIterator<Item = f64>) {
         self.hover.at = times.into_iter().map(|us| self.plot.x.px(us)).collect();
     }
@@ -93,7 +93,7 @@ impl Hover {
             texts.join(",")
         };
         let string = |text: &str| serde_json::Value::from(text).to_string();
-        // A value's text is 0 where it is the text of the value before.
+        // 0 stands for the text of the value before; report.js puts the text back.
         let texts = |row: &HoverRow| {
             let mut before = None;
             let each = row.values.iter().map(|value| {

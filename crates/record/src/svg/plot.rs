@@ -121,7 +121,7 @@ impl Plot {
         }
     }
 
-    /// Fills the area between two values at each x. Where both are one from a point to the next, there is nothing to fill.
+    /// Fills the area between two values at each x. Stretches where both are equal have no area and are not drawn.
     pub fn band(&mut self, points: &[(f64, f64, f64)], class: &str) {
         let (x, y) = (self.x, self.y);
         let open = |(_, low, high): &(f64, f64, f64)| tenths(y.px(*low)) != tenths(y.px(*high));
