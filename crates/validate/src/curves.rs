@@ -143,16 +143,14 @@ mod tests {
             foot: Vec::new(),
         };
         let svg = curves.svg();
-        let [left, floor, right, top, half] = [
-            ALL.left + INSET,
-            ALL.bottom,
-            ALL.right - INSET,
-            ALL.top,
-            (ALL.top + ALL.bottom) / 2.0,
-        ]
-        .map(px);
-        assert!(svg.contains(&format!("\"M{left} {floor}L{right} {top}\"")), "{svg}");
-        assert!(svg.contains(&format!("\"M{} {half}L", px(ALL.left))), "the level is half way up");
+        let (left, right) = (ALL.left + INSET, ALL.right - INSET);
+        let (wide, high) = (px(right - left), px(ALL.top - ALL.bottom));
+        assert!(
+            svg.contains(&format!("\"M{} {}l{wide}{high}\"", px(left), px(ALL.bottom))),
+            "{svg}"
+        );
+        let half = px((ALL.top + ALL.bottom) / 2.0);
+        assert!(svg.contains(&format!("\"M{} {half}l", px(ALL.left))), "the level is half way up");
         assert_eq!(svg.matches("<title>one").count(), 2);
     }
 }
