@@ -306,8 +306,8 @@ pub struct Bench {
 
 #[derive(Clone, Debug, Args)]
 pub struct Reproduce {
-    /// Which: analytic, tcp-nv, linux, hostcc, hiercc, htsim, pcc-dilemma, rdma, expresspass, homa, ndp or aeolus; of
-    /// hostcc, hiercc, htsim, pcc-dilemma and rdma also one part, hostcc/fig10
+    /// Which: analytic, tcp-nv, linux, hostcc, hiercc, htsim, pcc-dilemma, rdma, expresspass, homa, ndp, aeolus or carc; of
+    /// hostcc, hiercc, htsim, pcc-dilemma, rdma and carc also one part, hostcc/fig10
     pub suite: String,
     /// Print the rows as a JSON array
     #[arg(long)]

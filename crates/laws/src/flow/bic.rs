@@ -9,7 +9,8 @@
 //! kernels grew per ACK. They count packets since, so that stretch ACKs of k packets grow the window up to k
 //! times faster than the paper, and the mean rests at 31/16 where each ACK covers one packet, so that even
 //! those grow it 1.9 times faster. `delack_comp` chooses: `linux` does that, `legacy` counts ACKs and
-//! divides, `paper` counts packets and does not divide.
+//! divides, `paper` counts packets and does not divide. Slow start of `legacy` counts ACKs, too: where one
+//! ACK covers two packets, a round trip adds a half and not as much again (2.6.34 `tcp_slow_start`, without ABC).
 //!
 //! A lone flow at a buffer of a quarter of a bandwidth-delay product has two steady states, and 5 us of jitter decide which: the
 //! 0.8 that a loss keeps of the 1.25 products that path and buffer hold is just one product, so that a little more or less leaves
@@ -19,7 +20,7 @@
 //! Needs: nothing, or the classic echo with `ecn`. State: 152 bytes, most of them apart from the flow's.
 //! Integers only, 64-bit divisions only.
 //! Deviation: counts bytes and grows in whole segments; windows are whole segments, rounded down, where
-//! Linux counts packets. `legacy` counts ACKs in avoidance only, not in slow start.
+//! Linux counts packets.
 
 use super::{CaState, Echo, FlowAct, FlowEvent, FlowLaw, FlowSeen, Needs, Totals};
 use crate::kernel_clock::Hz;
@@ -161,13 +162,13 @@ impl BicGrowth {
         newly: u64,
         acts: &mut Acts<FlowAct>,
     ) {
-        window.grow(newly, acts, |window, left| {
+        let counted = match self.params.delack_comp {
+            DelackComp::Legacy if newly > 0 => window.mss(),
+            _ => newly,
+        };
+        window.grow(counted, acts, |window, left| {
             self.update(now, window.packets());
-            let counted = match self.params.delack_comp {
-                DelackComp::Legacy => window.mss(),
-                DelackComp::Linux | DelackComp::Paper => left,
-            };
-            window.additive(self.cnt.saturating_mul(window.mss()), counted);
+            window.additive(self.cnt.saturating_mul(window.mss()), left);
         });
     }
 

@@ -4,23 +4,18 @@ use super::settings::{CHOSEN, Law, Settings};
 use super::table::{Column, QUANTITIES, column};
 use crate::jobs::Cores;
 use crate::row::{Basis, Row};
+use std::iter;
 use std::sync::Mutex;
 
 /// What a reader takes home, over seeds and with each setting a fifth less and more; two tables of settings.
 pub(crate) fn sensitivity(cores: &Cores<'_>, rows: &[Row], quick: bool) -> String {
-    let published = |law: Law, label: &str, what: &str| {
-        let id = format!("table-{}-{label}-{what}", law.id());
-        rows.iter().find(|r| r.id == id).map_or(f64::NAN, |r| r.published)
-    };
     let candidates = Settings::candidates();
     let columns = all_columns(cores, &candidates, Law::Bic, quick);
     let calibrated = rows.iter().filter(|r| r.basis == Basis::Calibrated).count();
     let mut scored: Vec<(f64, &Settings, &[Column; 2])> = candidates
         .iter()
         .zip(&columns)
-        .map(|(settings, pair)| {
-            (distance(pair, &|label, what| published(Law::Bic, label, what)), settings, pair)
-        })
+        .map(|(settings, pair)| (distance(pair, rows), settings, pair))
         .collect();
     scored.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut text = headlines(cores, quick);
@@ -62,13 +57,53 @@ pub(crate) fn sensitivity(cores: &Cores<'_>, rows: &[Row], quick: bool) -> Strin
     let settings: Vec<Settings> = varied.iter().map(|v| v.1).collect();
     let columns = all_columns(cores, &settings, Law::Nv, quick);
     text += &format!("\nNV columns with one setting changed\n\n{:18}{}\n", "", heads());
-    let deck = ["few", "128"]
-        .map(|label| Column::of(QUANTITIES.map(|what| published(Law::Nv, label, what)), 0));
-    text += &format!("{:18}{}\n", "published", numbers(&deck));
+    text += &format!("{:18}{}\n", "published", numbers(&deck(rows, Law::Nv)));
     for ((name, _), pair) in varied.iter().zip(&columns) {
         text += &format!("{name:18}{}\n", numbers(pair));
     }
+    text + &own_connections(cores, rows, quick)
+}
+
+/// What the columns are where each RPC has a connection of its own.
+fn own_connections(cores: &Cores<'_>, rows: &[Row], quick: bool) -> String {
+    let c = Settings { fresh: true, ..CHOSEN };
+    let variants = [
+        ("400 KB", c),
+        ("600 KB", Settings { buffer_kb: 600, ..c }),
+        ("640 KB", Settings { buffer_kb: 640, ..c }),
+        ("5 samples", Settings { samples: 5, ..c }),
+        ("2 samples", Settings { samples: 2, ..c }),
+    ];
+    let mut text = format!(
+        "\nEach RPC over a connection of its own, which begins in slow start\n\n{:18}{}\n",
+        "",
+        heads()
+    );
+    for (law, variants) in [(Law::Bic, &variants[..3]), (Law::Nv, &variants[..])] {
+        let settings: Vec<Settings> = variants.iter().map(|v| v.1).collect();
+        let columns = all_columns(cores, &settings, law, quick);
+        let names = variants.iter().map(|v| v.0);
+        for (name, pair) in iter::once(("published", deck(rows, law))).chain(names.zip(columns)) {
+            let from_deck = match law {
+                Law::Bic => format!("  distance {:.2}", distance(&pair, rows)),
+                Law::Nv => String::new(),
+            };
+            text +=
+                &format!("{:18}{}{from_deck}\n", format!("{}, {name}", law.id()), numbers(&pair));
+        }
+    }
     text
+}
+
+/// What the deck has with few flows and with 128.
+fn deck(rows: &[Row], law: Law) -> [Column; 2] {
+    ["few", "128"]
+        .map(|label| Column::of(QUANTITIES.map(|what| published(rows, law, label, what)), 0))
+}
+
+fn published(rows: &[Row], law: Law, label: &str, what: &str) -> f64 {
+    let id = format!("table-{}-{label}-{what}", law.id());
+    rows.iter().find(|r| r.id == id).map_or(f64::NAN, |r| r.published)
 }
 
 /// Flows of the headline claims.
@@ -150,12 +185,13 @@ fn all_columns(
     found.into_iter().map(|one| one.1).collect()
 }
 
-fn distance(pair: &[Column; 2], published: &dyn Fn(&str, &str) -> f64) -> f64 {
+/// Of BIC's columns from the deck's.
+fn distance(pair: &[Column; 2], rows: &[Row]) -> f64 {
     let mut sum = 0.0;
     for (label, column) in ["few", "128"].iter().zip(pair) {
         for (what, value) in QUANTITIES.iter().zip(column.values()) {
             if *what != "fairness" {
-                sum += (value.max(1e-9) / published(label, what)).ln().powi(2);
+                sum += (value.max(1e-9) / published(rows, Law::Bic, label, what)).ln().powi(2);
             }
         }
     }

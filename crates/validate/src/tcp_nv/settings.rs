@@ -9,6 +9,8 @@ pub(super) struct Settings {
     pub buffer_kb: u32,
     /// Floor of the retransmission timeout.
     pub rto_ms: u32,
+    /// Whether each RPC has a connection of its own, which begins in slow start, or a host's share one that lasts.
+    pub fresh: bool,
     /// RTT samples between two decisions of NV.
     pub samples: u32,
     /// Share of the excess that NV gives up, in 128ths.
@@ -20,8 +22,16 @@ pub(super) struct Settings {
 }
 
 /// The set that the BIC columns chose among [`Settings::candidates`].
-pub(super) const CHOSEN: Settings =
-    Settings { rtt_us: 100, buffer_kb: 400, rto_ms: 20, samples: 20, share: 38, pad: 6, seed: 1 };
+pub(super) const CHOSEN: Settings = Settings {
+    rtt_us: 100,
+    buffer_kb: 400,
+    rto_ms: 20,
+    fresh: false,
+    samples: 20,
+    share: 38,
+    pad: 6,
+    seed: 1,
+};
 
 impl Settings {
     /// Every set that the BIC columns may choose.

@@ -1,7 +1,7 @@
 //! The 10 Gb/s table: RPCs of 1 MB from n hosts to one, and small RPCs that share their queue.
 
 use super::settings::{Law, Settings, Stack};
-use super::star::{PORT, rpcs, star};
+use super::star::{PORT, fresh, fresh_goodputs, rounds, rpcs, star};
 use crate::bench::{Seen, mean, run_seed};
 use crate::order::beyond;
 use forebay_record::{jain, nearest_rank};
@@ -56,30 +56,44 @@ impl Column {
 /// One cell of the experiment: a law and a number of flows.
 pub(super) fn column(law: Law, flows: u32, settings: &Settings, quick: bool) -> Column {
     let (warm, end) = if quick { (0.2, 0.7) } else { (0.5, 3.5) };
-    read(&seen(law, flows, settings, warm, end))
+    let (seen, goodputs) = seen(law, flows, settings, warm, end);
+    read(&seen, &goodputs)
 }
 
-fn seen(law: Law, flows: u32, settings: &Settings, warm: f64, end: f64) -> Seen {
+/// Payload of an RPC.
+const RPC: u64 = 1_000_000;
+
+/// A run, and what each host got in it.
+fn seen(law: Law, flows: u32, settings: &Settings, warm: f64, end: f64) -> (Seen, Vec<f64>) {
     let every = if flows <= 32 { 20 } else { 100 };
     let probes = "connections = 8\nthink = { exponential = \"1ms\" }\n";
+    let rounds = rounds(flows, RPC as f64, end);
+    let large = if settings.fresh {
+        fresh(1..=flows, rounds, || RPC)
+    } else {
+        rpcs(1..=flows, &format!("{RPC}B"), "")
+    };
     let text = format!(
-        "{}{}{}{}[output]\nwarmup = \"{}ms\"\nqueues = {{ every = \"{every}us\", where = \"tor\" }}\n",
+        "{}{}{large}{}[output]\nwarmup = \"{}ms\"\nqueues = {{ every = \"{every}us\", where = \"tor\" }}\n",
         star(flows + 2, settings.rtt_us, &format!("{}KB", settings.buffer_kb)),
         Stack::new(law, settings).text(),
-        rpcs(1..=flows, "1MB", ""),
         rpcs(flows + 1..=flows + 1, "1448B", probes),
         (warm * 1e3).round()
     );
-    run_seed("tcp-nv-table", &text, settings.seed, warm, end)
+    let seen = run_seed("tcp-nv-table", &text, settings.seed, warm, end);
+    let goodputs = match settings.fresh {
+        true => fresh_goodputs(&seen, flows, rounds),
+        false => seen.goodputs(0),
+    };
+    (seen, goodputs)
 }
 
-fn read(seen: &Seen) -> Column {
-    let goodputs = seen.goodputs(0);
+fn read(seen: &Seen, goodputs: &[f64]) -> Column {
     let latencies = seen.latencies(1);
     let percentile = |percent| latencies[nearest_rank(latencies.len(), percent)];
     Column {
         goodput: goodputs.iter().sum(),
-        fairness: jain(&goodputs).unwrap_or(0.0),
+        fairness: jain(goodputs).unwrap_or(0.0),
         latency: mean(&latencies),
         p90: percentile(90),
         p95: percentile(95),

@@ -136,6 +136,16 @@ fn one_packet_per_ack_leaves_the_mean_at_31_sixteenths() {
     assert_eq!(rig.law.growth.delayed_ack, 31);
 }
 
+/// Two packets per ACK: half as many ACKs as packets.
+#[test]
+fn slow_start_counts_acks_in_old_kernels() {
+    for (comp, after) in
+        [(DelackComp::Legacy, 150.0), (DelackComp::Linux, 200.0), (DelackComp::Paper, 200.0)]
+    {
+        assert_eq!(windows(&mut bic(comp, 100), 1, 2), [after], "{comp}");
+    }
+}
+
 /// Growth over one round trip in the linear part, 16 by the paper.
 #[test]
 fn stretch_acks_grow_as_the_switch_says() {
