@@ -49,7 +49,7 @@ function form(values) {
       input.setAttribute("aria-valuetext", output.textContent);
       soon(() => change(control.key, control.values[input.value]));
     });
-    return element("label", { class: "slider" }, element("span", {}, control.label), output, input);
+    return element("label", { class: "setting" }, element("span", {}, control.label), output, input);
   });
   const focus = document.activeElement && $("form").contains(document.activeElement) ? document.activeElement : null;
   const was = focus && (focus.dataset.key || focus.name + "=" + focus.value);
@@ -71,11 +71,13 @@ async function change(key, value) {
     const original = await engine.ask("checked", [preset.text, key]);
     if ((original.values[key] ?? "") === value) changes.delete(key);
   }
+  offer(null);
   text.value = answer.text;
   await start();
 }
 
 async function choosePreset(name, wanted = new Map()) {
+  const lost = edited();
   preset = presets.find(one => one.name === name) || presets[0];
   $("preset").value = preset.name;
   $("hint").textContent = preset.try;
@@ -83,8 +85,31 @@ async function choosePreset(name, wanted = new Map()) {
   const pairs = [...wanted].flat();
   const answer = pairs.length ? await engine.ask("changed", [preset.text, ...pairs]) : { text: preset.text };
   text.value = answer.text ?? preset.text;
+  offer(lost);
   watched = -1;
   if (!pinned) before = null;
+  await start();
+}
+
+// A text that no control and no preset makes again, with what stands beside it.
+function edited() { return changes === null ? { text: text.value, preset, hint: $("hint").textContent } : null; }
+
+// Offers a replaced text to be put back; without one there is nothing to undo. Whoever edits or chooses on has done without it.
+function offer(lost) {
+  const undo = lost && lost.text !== text.value && element("button", { type: "button" }, "Undo");
+  $("replaced").replaceChildren(...(undo ? ["Your edited scenario was replaced.", undo] : []));
+  if (undo) undo.addEventListener("click", () => putBack(lost));
+}
+
+async function putBack(lost) {
+  preset = lost.preset;
+  $("preset").value = preset.name;
+  $("hint").textContent = lost.hint;
+  changes = null;
+  text.value = lost.text;
+  watched = -1;
+  $("preset").focus(); // the button that had it goes
+  offer(null);
   await start();
 }
 
@@ -440,7 +465,7 @@ function listen() {
   scrub.addEventListener("input", () => { stop(); at = Number(scrub.value); move(); });
   $("run").addEventListener("click", start);
   let typing;
-  text.addEventListener("input", () => { changes = null; clearTimeout(typing); typing = setTimeout(check, 200); });
+  text.addEventListener("input", () => { changes = null; offer(null); clearTimeout(typing); typing = setTimeout(check, 200); });
   text.addEventListener("scroll", () => { $("gutter").scrollTop = text.scrollTop; });
   text.addEventListener("keydown", event => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); start(); } });
   document.addEventListener("keydown", event => {
@@ -464,10 +489,13 @@ function soonResize(what) { clearTimeout(resizing); resizing = setTimeout(what, 
 async function open() {
   const wanted = await link.read(location.hash);
   if (wanted && wanted.text !== undefined) {
+    const lost = edited();
     preset = presets[0];
+    $("preset").value = preset.name;
     $("hint").textContent = "A scenario from a link.";
     changes = null;
     text.value = wanted.text;
+    offer(lost);
     await start();
   } else {
     const known = wanted && presets.some(one => one.name === wanted.preset);

@@ -38,10 +38,12 @@ STATUS = "document.getElementById('status').textContent"
 COLOURS = """(() => { const c = document.getElementById('topology'), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
 const seen = new Set(); for (let i = 0; i < d.length; i += 4) seen.add(d[i] << 16 | d[i + 1] << 8 | d[i + 2]); return seen.size; })()"""
 PICTURE = "document.getElementById('topology').toDataURL()"
-# Controls whose text is cut, or that leave the page.
+# Controls whose text is cut, or that leave the page or their box.
 BOXES = """(() => { const bad = []; for (const el of document.querySelectorAll('button, select, output, dd, dt, .choices span, .meter b')) {
 const b = el.getBoundingClientRect(); if (b.width && (b.right > innerWidth + 1 || b.left < -1)) bad.push('leaves the page: ' + el.textContent.slice(0, 40));
-if (el.scrollWidth > el.clientWidth + 1 && el.tagName !== 'SELECT') bad.push('is cut: ' + el.textContent.slice(0, 40)); } return bad; })()"""
+if (el.scrollWidth > el.clientWidth + 1 && el.tagName !== 'SELECT') bad.push('is cut: ' + el.textContent.slice(0, 40)); }
+for (const el of document.querySelectorAll('section input, section output')) { const b = el.getBoundingClientRect();
+if (b.right > el.closest('section').getBoundingClientRect().right - 8) bad.push('leaves its box: ' + (el.parentNode.textContent || el.id).slice(0, 40)); } return bad; })()"""
 
 
 class Page:
@@ -80,6 +82,10 @@ class Page:
     def key(self, name, **more):
         for kind in ["keyDown", "keyUp"]:
             self.browser.call("Input.dispatchKeyEvent", type=kind, key=name, **more)
+
+    def edit(self, old, new):
+        """Replaces a part of the scenario's text, as typing does."""
+        self.value(f"(a => {{ a.value = a.value.replace({old!r}, {new!r}); a.dispatchEvent(new Event('input')); }})(document.getElementById('text'))")
 
     def show(self, width, scheme="light"):
         self.browser.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
@@ -155,11 +161,9 @@ def hosts(page):
 
 def editor(page, folder):
     """Mistakes have the checker's own sentence at their line and column; a text that is right runs and goes into the link."""
-    set_text = ("(t => {{ const a = document.getElementById('text'); a.value = a.value.replace({0}, {1});"
-                "a.dispatchEvent(new Event('input')); }})()")
     page.open("#incast")
     first = page.ended()
-    page.value(set_text.format("'fan_in = 32'", "'fan_in = 320'"))
+    page.edit("fan_in = 32", "fan_in = 320")
     said = page.wait("document.querySelector('#problems button')?.textContent", "a problem is shown")
     (folder / "playground.toml").write_text(page.value("document.getElementById('text').value"))
     checked = subprocess.run([FOREBAY, "check", "playground.toml"], cwd=folder, capture_output=True, text=True).stderr.strip()
@@ -170,7 +174,7 @@ def editor(page, folder):
     at = page.value("(a => a.value.slice(a.selectionStart).split('\\n')[0])(document.activeElement)")
     page.expect(at.startswith("320"), f'the sentence leads to "{at}"')
     page.expect(page.value("document.getElementById('run').disabled"), "a wrong scenario can be run")
-    page.value(set_text.format("'fan_in = 320'", "'fan_in = 7'"))
+    page.edit("fan_in = 320", "fan_in = 7")
     page.wait("!document.getElementById('run').disabled", "the problem goes away")
     page.key("Enter", modifiers=2, code="Enter", windowsVirtualKeyCode=13)
     second = page.ended(first)
@@ -178,10 +182,76 @@ def editor(page, folder):
     where = page.wait("location.hash.startsWith('#toml=') && location.hash", "a link with the text")
     page.open(where)
     page.expect(page.ended() == second, "the link with the text makes another run")
-    page.value(set_text.format("'hosts = 41'", "'hosts = 5000'"))
+    page.edit("hosts = 41", "hosts = 5000")
     page.wait("!document.getElementById('run').disabled", "a large fabric is checked")
     page.value("document.getElementById('run').click()")
     page.wait("document.getElementById('refused').textContent.includes('more than a page draws')", "a fabric that is too large is refused")
+
+
+# The line that offers an edited text again, and the text.
+OFFERED = "document.getElementById('replaced').textContent"
+TEXT = "document.getElementById('text').value"
+LAYOUT = """(b => b.left >= 0 && b.right <= innerWidth && b.top >= 0 && b.bottom <= innerHeight && b.height >= 24
+  && document.elementFromPoint(b.x + b.width / 2, b.y + b.height / 2).tagName)(document.querySelector('#replaced button').getBoundingClientRect())"""
+
+
+def undo(page, folder, pictures):
+    """An edited text that a preset or a link replaces is offered again, by key and by pointer, until the next edit or choice."""
+
+    def replaced(how, do, seen):
+        """An edited text, and the digest of what takes its place."""
+        page.open("#incast")
+        first = page.ended()
+        page.edit("fan_in = 32", "fan_in = 7")
+        text = page.value(TEXT)
+        page.value("window.scrollTo(0, 0)")
+        do()
+        page.wait(f"{seen} && {OFFERED}", f"{how} replaces the text and says so")
+        page.expect(page.value(LAYOUT) == "BUTTON", f"after {how} at {page.value('innerWidth')} px the button to undo it cannot be pressed")
+        return text, page.ended(first)
+
+    def choose(preset):
+        page.value(f"(s => {{ s.focus(); s.value = '{preset}'; s.dispatchEvent(new Event('change')); }})(document.getElementById('preset'))")
+
+    def back(how, text, other):
+        page.expect(page.value(TEXT) == text, f"{how} does not bring the edited text back")
+        page.expect(page.value(OFFERED) == "", f"{how} leaves the offer standing")
+        page.expect(page.value("document.activeElement.id") == "preset", f"{how} leaves the focus nowhere")
+        page.expect(page.ended(other) == native(text, folder), f"{how}: not the command's digest")
+        page.expect(page.value("document.getElementById('preset').value") == "incast", f"{how} leaves the other preset chosen")
+
+    for width in (1440, 390):
+        page.show(width)
+        text, other = replaced("a preset", lambda: choose("pfc-storm"), f"{TEXT}.includes('pfc')")
+        for problem in page.value(report.GEOMETRY) + page.value(BOXES):
+            page.problems.append(f"with an offer to undo at {width} px: {problem}")
+        if pictures:
+            page.picture(pictures / f"undo-{width}.png")
+        for _ in range(6):
+            page.key("Tab", code="Tab", windowsVirtualKeyCode=9)
+            if page.value("!!document.activeElement.closest('#replaced')"):
+                break
+        page.key("Enter", code="Enter", windowsVirtualKeyCode=13, text="\r")
+        back("Enter on the button", text, other)
+        text, other = replaced("a link", lambda: page.value("location.hash = '#hiercc'"), f"{TEXT}.includes('hiercc')")
+        at = page.value("(b => [b.x + b.width / 2, b.y + b.height / 2])(document.querySelector('#replaced button').getBoundingClientRect())")
+        for kind in ["mousePressed", "mouseReleased"]:
+            page.browser.call("Input.dispatchMouseEvent", type=kind, x=at[0], y=at[1], button="left", buttons=1, clickCount=1)
+        back("a click on the button", text, other)
+    page.show(1440)
+    packed = page.value("location.hash")
+    replaced("a preset", lambda: choose("pfc-storm"), f"{TEXT}.includes('pfc')")
+    page.edit("seed", "seed")
+    page.expect(page.value(OFFERED) == "", "an edit leaves the offer standing")
+    replaced("a preset", lambda: choose("pfc-storm"), f"{TEXT}.includes('pfc')")
+    choose("hiercc")
+    page.wait(f"{TEXT}.includes('hiercc')", "a second preset")
+    page.expect(page.value(OFFERED) == "", "what was edited before the last choice but one is offered")
+    page.open("#websearch")
+    page.ended()
+    page.edit("seed", "seed")
+    page.value(f"location.hash = '{packed}'")
+    page.wait(f"{TEXT}.includes('fan_in = 7') && {OFFERED}", "a link with a text replaces the text and says so")
 
 
 def keys(page):
@@ -269,7 +339,7 @@ def check(page, folder, pictures):
     print(f"first picture after {least:.2f} s")
     page.expect(least <= FIRST_PICTURE, f"the first picture takes {least:.1f} s")
     page.ended()
-    for part in [lambda: same_digests(page, folder, pictures), lambda: settings(page, folder), lambda: hosts(page), lambda: editor(page, folder), lambda: keys(page), lambda: speed(page, folder)]:
+    for part in [lambda: same_digests(page, folder, pictures), lambda: settings(page, folder), lambda: hosts(page), lambda: editor(page, folder), lambda: undo(page, folder, pictures), lambda: keys(page), lambda: speed(page, folder)]:
         try:
             part()
         except TimeoutError as error:
