@@ -47,7 +47,7 @@ fn figure_1(runs: &Runs) -> Option<String> {
             panel("99th percentile of FCT, us", |one| one.p99(|flow| Some(flow.fct)).0)?,
         ],
         table: Vec::new(),
-        foot: "A flow that has not ended counts with its age.".into(),
+        foot: vec!["A flow that has not ended counts with its age.".into()],
     };
     Some(chart.svg())
 }

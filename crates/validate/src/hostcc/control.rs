@@ -212,6 +212,12 @@ pub(super) fn at_threshold(lab: &Lab, threshold: u32) -> &Outcome {
     tuned(lab, HostCc { threshold, ..HostCc::of(false) })
 }
 
+/// The same beside a MApp that rests.
+pub(super) fn at_threshold_resting(lab: &Lab, threshold: u32) -> &Outcome {
+    let control = Control::HostCc(HostCc { threshold, ..HostCc::of(false) });
+    lab.see(&Setup { control, ..resting(lab.setup(false, 3)) })
+}
+
 /// Figure 17: I_T.
 pub(super) fn figure_17(lab: &Lab, all: &mut Measured) {
     let [low, high] = [60, 90].map(|threshold| at_threshold(lab, threshold));
@@ -222,10 +228,7 @@ pub(super) fn figure_17(lab: &Lab, all: &mut Measured) {
         steps.map(|two| ratio(at_threshold(lab, two[1]).mapp, at_threshold(lab, two[0]).mapp));
     all.insert("fig17-mapp-rises", steps.fold(f64::NAN, f64::min));
     if !lab.quick {
-        let drops = |threshold| {
-            let control = Control::HostCc(HostCc { threshold, ..HostCc::of(false) });
-            lab.see(&Setup { control, ..resting(lab.setup(false, 3)) }).drops
-        };
+        let drops = |threshold| at_threshold_resting(lab, threshold).drops;
         all.insert("fig17-drops-resting", drops(90) - drops(60));
     }
 }
