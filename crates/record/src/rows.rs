@@ -243,6 +243,10 @@ pub struct LinksRow {
     pub dropped: Vec<f32>,
     /// Packets marked at all of them.
     pub marked: Vec<f32>,
+    /// Packets whose payload was cut off, of all of them.
+    pub trimmed: Vec<f32>,
+    /// Credits that found no room, of all of them.
+    pub refused_credits: Vec<f32>,
     /// Share of the interval for which the peer had paused them, mean over links.
     pub paused: Vec<f32>,
 }

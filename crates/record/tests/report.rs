@@ -100,6 +100,17 @@ fn the_fabric_has_a_slider_where_links_were_sampled() {
     let fabric = &fabric[..fabric.find("</section>").unwrap()];
     assert!(fabric.contains("max=\"8\"") && fabric.contains("8 intervals of seed 1"));
     assert!(fabric.contains("\"end\":\"7 in an interval\""), "of the drops");
+    let mut trims = with_links(run(1, 400));
+    (trims.ports[5].trimmed_packets, trims.ports[5].dropped_credits) = (9, 11);
+    let html_of_trims = page(&about, &[trims.clone()]);
+    for end in ["9 in an interval", "11 in an interval"] {
+        assert!(html_of_trims.contains(&format!("\"end\":\"{end}\"")), "{end}");
+    }
+    trims.links.iter_mut().for_each(|row| row.refused_credits.clear());
+    assert!(
+        page(&about, &[trims]).contains(",null,"),
+        "a table of an older version has no credits"
+    );
     let bare = page(&about, &[run(1, 400), run(2, 400)]);
     assert!(!bare.contains("class=\"slider\"") && bare.contains("id=\"fabric\""));
     assert!(bare.len() < html.len() - 4_000, "no script without a slider");

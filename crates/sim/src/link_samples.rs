@@ -37,6 +37,8 @@ struct Counted {
     sent: u64,
     dropped: u64,
     marked: u64,
+    trimmed: u64,
+    refused_credits: u64,
     paused: Span,
 }
 
@@ -48,6 +50,8 @@ struct Sample {
     queue: f32,
     dropped: u32,
     marked: u32,
+    trimmed: u32,
+    refused_credits: u32,
 }
 
 impl Sample {
@@ -59,6 +63,8 @@ impl Sample {
             queue: self.queue.max(next.queue),
             dropped: self.dropped.saturating_add(next.dropped),
             marked: self.marked.saturating_add(next.marked),
+            trimmed: self.trimmed.saturating_add(next.trimmed),
+            refused_credits: self.refused_credits.saturating_add(next.refused_credits),
         }
     }
 }
@@ -115,6 +121,8 @@ impl LinkSamples {
                     sent: port.sent(now),
                     dropped: counted.dropped_packets + counted.lost_packets,
                     marked: counted.marked_packets,
+                    trimmed: counted.trimmed_packets,
+                    refused_credits: counted.dropped_credits,
                     paused: port.pauses(now).paused,
                 };
                 let sample = &mut interval[*bundle as usize];
@@ -132,6 +140,9 @@ impl LinkSamples {
                     |sum: u32, more: u64| sum.saturating_add(more.min(u32::MAX.into()) as u32);
                 sample.dropped = add(sample.dropped, after.dropped - before.dropped);
                 sample.marked = add(sample.marked, after.marked - before.marked);
+                sample.trimmed = add(sample.trimmed, after.trimmed - before.trimmed);
+                let refused = after.refused_credits - before.refused_credits;
+                sample.refused_credits = add(sample.refused_credits, refused);
                 *before = after;
             }
         }
@@ -174,6 +185,8 @@ impl LinkSamples {
             queue: list(&|sample| sample.queue),
             dropped: list(&|sample| sample.dropped as f32),
             marked: list(&|sample| sample.marked as f32),
+            trimmed: list(&|sample| sample.trimmed as f32),
+            refused_credits: list(&|sample| sample.refused_credits as f32),
             paused: list(&|sample| mean(sample.paused)),
         }
     }

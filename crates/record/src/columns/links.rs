@@ -33,6 +33,10 @@ pub(super) static LINKS: Of<LinksRow> = Of {
             = |l, _| Singles(&l.dropped) => |l, c| l.dropped = c.floats()?]
         ["marks" "packets" "Packets marked in each interval.",
             = |l, _| Singles(&l.marked) => |l, c| l.marked = c.floats()?]
+        ["trims" "packets" "Packets whose payload was cut off in each interval.",
+            = |l, _| Singles(&l.trimmed) => |l, c| l.trimmed = c.floats()?]
+        ["credit_drops" "credits" "Credits that found no room in each interval.",
+            = |l, _| Singles(&l.refused_credits) => |l, c| l.refused_credits = c.floats()?]
         ["paused_shares" "" "Share of each interval for which the peer had paused some class, mean over links, to three decimals.",
             = |l, _| Singles(&l.paused) => |l, c| l.paused = c.floats()?]
     },

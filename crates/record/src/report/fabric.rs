@@ -36,7 +36,7 @@ struct Measure {
     full: f64,
     text: fn(f64) -> String,
     /// The same in each interval.
-    over_time: Option<over_time::What>,
+    over_time: over_time::What,
 }
 
 impl Measure {
@@ -118,42 +118,42 @@ fn measures(runs: &[RunRecord], bundles: &Bundles) -> Vec<Measure> {
             values: over_runs(|port| port.max_queue.get() as f64, f64::max),
             full: 0.0,
             text: |n| bytes(n as u64),
-            over_time: Some(What::Queue),
+            over_time: What::Queue,
         },
         Measure {
             name: "Packets dropped or lost",
             values: over_runs(|port| (port.dropped_packets + port.lost_packets) as f64, add),
             full: 0.0,
             text: whole,
-            over_time: Some(What::Dropped),
+            over_time: What::Dropped,
         },
         Measure {
             name: "Packets marked",
             values: over_runs(|port| port.marked_packets as f64, add),
             full: 0.0,
             text: whole,
-            over_time: Some(What::Marked),
+            over_time: What::Marked,
         },
         Measure {
             name: "Packets trimmed",
             values: over_runs(|port| port.trimmed_packets as f64, add),
             full: 0.0,
             text: whole,
-            over_time: None,
+            over_time: What::Trimmed,
         },
         Measure {
             name: "Credits dropped",
             values: over_runs(|port| port.dropped_credits as f64, add),
             full: 0.0,
             text: whole,
-            over_time: None,
+            over_time: What::Credits,
         },
         Measure {
             name: "Time paused",
             values: over_runs(|port| port.paused.as_secs_f64() * 1e6, add),
             full: 0.0,
             text: micro,
-            over_time: Some(What::Paused),
+            over_time: What::Paused,
         },
     ];
     let mut sums = vec![(0.0, 0_u32); bundles.all.len()];
@@ -169,7 +169,7 @@ fn measures(runs: &[RunRecord], bundles: &Bundles) -> Vec<Measure> {
         values: sums.into_iter().map(mean).collect(),
         full: 1.0,
         text: percent,
-        over_time: Some(What::Busy),
+        over_time: What::Busy,
     }];
     all.extend(others.into_iter().filter_map(|measure| {
         let full = measure.values.iter().flatten().copied().fold(0.0, f64::max);

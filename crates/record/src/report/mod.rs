@@ -29,7 +29,8 @@ use std::fmt::Write;
 const WIDE: f64 = 1048.0;
 
 const STYLE: &str = include_str!("report.css");
-const SCRIPT: &str = concat!(include_str!("ticks.js"), include_str!("report.js"));
+const SCRIPT: &str =
+    concat!(include_str!("ticks.js"), include_str!("zoom.js"), include_str!("report.js"));
 
 /// A name with the signs that a terminal spares us.
 fn pretty(name: &str) -> String {

@@ -220,8 +220,8 @@ fn figure(about: &About, run: &RunRecord, frame: &Frame, id: String) -> Option<F
         caption: format!(
             "{}.{seed}{} Linear scale from zero. Each {COLUMN}-pixel \
              column shows the mean (line) and the least to largest sample in it (shaded), so no sampled peak is lost; \
-             what happens between samples is. All samples are in series.csv. Drag to zoom, double-click for the whole run; with the \
-             keyboard + and -, 0.",
+             what happens between samples is. All samples are in series.csv. Zoom by dragging or with two fingers, \
+             double-click for the whole run; with the keyboard + and -, arrows with Shift, 0.",
             match others.len() {
                 0 => format!("{} series", all.len()),
                 _ if named.iter().any(|(series, _)| failed(series)) => format!(

@@ -1,6 +1,6 @@
 // Read-outs under the pointer (or the arrow keys). The page is complete without them.
 // Figures over time share one cursor: an event "cursor" of the document says where it is, in us, or null. They also share the part of the run
-// that they show: an event "range" says from where to where, in us.
+// that they show (zoom.js).
 (function () {
   var theme = new URLSearchParams(location.search).get("theme");
   if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
@@ -41,11 +41,6 @@
       hide();
       tell(null);
     }
-    // Where the pointer is, in the picture's pixels.
-    function under(event) {
-      var box = svg.getBoundingClientRect();
-      return (event.clientX - box.left) / box.width * data.w;
-    }
     function nearest(x) {
       var best = -1, least = Infinity;
       data.x.forEach(function (p, i) {
@@ -84,38 +79,29 @@
         if (row.y[i] !== null) tip.appendChild(line(row.n + ": " + row.v[i], row.c));
       });
       cross.setAttribute("d", "M" + x + " " + data.top + "V" + data.bottom);
-      tip.hidden = false;
-      var left = x * scale + 14;
-      if (left + tip.offsetWidth > plot.scrollLeft + plot.clientWidth) left = x * scale - tip.offsetWidth - 14;
-      tip.style.left = Math.max(0, left) + "px";
-      tip.style.top = Math.max(0, data.top * scale - 4) + "px";
+      beside(tip, x * scale, data.top * scale - 4);
       if (data.time) tell(range.us(x));
     }
-    svg.addEventListener("pointermove", function (event) {
-      var i = nearest(under(event));
-      if (i >= 0) show(i);
-    });
-    svg.addEventListener("pointerleave", leave);
-    svg.setAttribute("tabindex", "0");
-    svg.addEventListener("blur", leave);
+    pointed(svg, function (event) {
+      var i = nearest(under(svg, data.w, event));
+      if (i >= 0 && isFinite(data.x[i])) show(i);
+    }, leave);
     svg.addEventListener("keydown", function (event) {
-      var step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
-      if (event.key === "Escape") leave();
-      var next = at < 0 ? data.x.findIndex(function (x) { return isFinite(x); }) : Math.min(data.x.length - 1, Math.max(0, at + step));
+      var step = event.shiftKey ? 0 : event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
       if (!step) return;
       event.preventDefault();
+      var next = at < 0 ? data.x.findIndex(function (x) { return isFinite(x); }) : Math.min(data.x.length - 1, Math.max(0, at + step));
       if (isFinite(data.x[next])) show(next); // else not in the part that is shown
     });
     var range = data.time && partial();
 
-    // The part of the run that a figure over time shows, between two times in us.
+    // The part of the run that a figure over time shows: its lines are stretched, and what is outside is cut off.
     function partial() {
-      var l = data.time[0], r = data.time[1], end = data.time[2], unit = data.time[3], whole = data.x, from = 0, to = end, begun = null;
+      var l = data.time[0], r = data.time[1], end = data.time[2], unit = data.time[3], whole = data.x;
       // A pixel is about a thousandth of the run, so times need no more digits.
       var digits = Math.max(0, 3 - Math.floor(Math.log10(end / unit)));
       var traces = svg.querySelector(".traces"), ticks = svg.querySelector(".ticks"), first = Array.from(ticks.childNodes);
-      var clip = document.createElementNS(ns, "clipPath"), hole = document.createElementNS(ns, "rect");
-      var outer = document.createElementNS(ns, "g"), drawn = document.createElementNS(ns, "rect");
+      var clip = document.createElementNS(ns, "clipPath"), hole = document.createElementNS(ns, "rect"), outer = document.createElementNS(ns, "g");
       clip.id = "part-" + document.querySelectorAll("clipPath").length;
       [["x", l], ["y", data.top - 4], ["width", r - l], ["height", data.bottom - data.top + 8]].forEach(function (one) { hole.setAttribute(one[0], one[1]); });
       clip.appendChild(hole);
@@ -123,67 +109,23 @@
       outer.setAttribute("clip-path", "url(#" + clip.id + ")");
       traces.replaceWith(outer);
       outer.appendChild(traces);
-      drawn.setAttribute("class", "drag");
-      drawn.setAttribute("y", data.top);
-      drawn.setAttribute("height", data.bottom - data.top);
-      function px(us) { return l + (us - from) / (to - from) * (r - l); }
-      function us(x) { return from + (x - l) / (r - l) * (to - from); }
-      function words(x) { return "at " + (us(x) / unit).toFixed(digits) + " " + data.time[4]; }
-      function marked() {
-        if (from === 0 && to === end) return ticks.replaceChildren.apply(ticks, first);
-        drawTicks(ticks, from / unit, to / unit, 7, data.bottom, function (value) { return px(value * unit).toFixed(1); });
-      }
-      function take(low, high) {
-        var width = Math.min(end, Math.max(end / 200, high - low));
-        from = Math.max(0, Math.min(end - width, (low + high - width) / 2));
-        to = from + width;
-        var scale = end / width;
-        traces.setAttribute("transform", "matrix(" + scale + " 0 0 1 " + (l - scale * l - from / width * (r - l)) + " 0)");
+      var part = zoomable(svg, {
+        l: l, r: r, w: data.w, top: data.top, bottom: data.bottom, end: end, least: end / 200, show: stretch,
+        cursor: function () { return at >= 0 ? part.us(data.x[at]) : null; },
+      });
+      part.words = function (x) { return "at " + (part.us(x) / unit).toFixed(digits) + " " + data.time[4]; };
+      function stretch() {
+        var width = part.to - part.from, scale = end / width;
+        traces.setAttribute("transform", "matrix(" + scale + " 0 0 1 " + (l - scale * l - part.from / width * (r - l)) + " 0)");
         data.x = whole.map(function (x) {
-          var at = px((x - l) / (r - l) * end);
+          var at = part.px((x - l) / (r - l) * end);
           return at < l - 0.5 || at > r + 0.5 ? Infinity : at;
         });
-        own.from = from;
-        own.to = to;
         hide();
-        marked();
+        if (width === end) ticks.replaceChildren.apply(ticks, first);
+        else drawTicks(ticks, part.from / unit, part.to / unit, 7, data.bottom, function (value) { return part.px(value * unit).toFixed(1); });
       }
-      function choose(low, high) {
-        take(low, high);
-        document.dispatchEvent(new CustomEvent("range", { detail: { of: svg, from: from, to: to } }));
-      }
-      function closer(factor) {
-        var middle = at >= 0 ? us(data.x[at]) : (from + to) / 2, half = (to - from) * factor / 2;
-        choose(middle - half, middle + half);
-      }
-      document.addEventListener("range", function (event) {
-        if (event.detail.of !== svg) take(event.detail.from, event.detail.to);
-      });
-      svg.addEventListener("pointerdown", function (event) {
-        if (event.button === 0 && event.pointerType === "mouse") begun = Math.min(r, Math.max(l, under(event)));
-      });
-      svg.addEventListener("pointermove", function (event) {
-        if (begun === null) return;
-        var x = Math.min(r, Math.max(l, under(event)));
-        drawn.setAttribute("x", Math.min(x, begun));
-        drawn.setAttribute("width", Math.abs(x - begun));
-        svg.appendChild(drawn);
-      });
-      window.addEventListener("pointerup", function (event) {
-        if (begun === null) return;
-        var x = Math.min(r, Math.max(l, under(event))), low = Math.min(x, begun), high = Math.max(x, begun);
-        begun = null;
-        drawn.remove();
-        if (high - low > 4) choose(us(low), us(high));
-      });
-      svg.addEventListener("dblclick", function () { choose(0, end); });
-      svg.addEventListener("keydown", function (event) {
-        if (event.key === "+" || event.key === "=") closer(0.5);
-        else if (event.key === "-") closer(2);
-        else if (event.key === "0") choose(0, end);
-      });
-      var own = { from: from, to: to, px: px, us: us, words: words };
-      return own;
+      return part;
     }
   });
 })();

@@ -315,10 +315,77 @@ def parts(browser):
         at = box[0] + box[2] * share
         browser.call("Input.dispatchMouseEvent", type=kind, x=at, y=box[1] + box[3] / 2, button="left", buttons=1, clickCount=1)
     shows("a drag", lambda by, labels: 4 < by < 5 and labels != before[0][1] and len(labels.split()) > 2)
+    if " to " not in browser.value(PANELS)[0]:
+        problems.append(f"panels show \"{browser.value(PANELS)[0]}\" after a drag in another figure")
     for key, condition in [("+", lambda by, _: 8 < by < 10), ("0", lambda by, labels: by == 1 and labels == before[0][1])]:
         for kind in ["keyDown", "keyUp"]:
             browser.call("Input.dispatchKeyEvent", type=kind, key=key, text=key if kind == "keyDown" else "")
         shows(key, condition)
+    if browser.value(PANELS)[0] != "whole run":
+        problems.append(f"panels show \"{browser.value(PANELS)[0]}\" after 0 in another figure")
+    return problems
+
+
+# A place of a figure over time, in the middle of the window's height: of that with panels, in the area at the foot of the first one, or of another.
+PLACE = """(() => {{ const plot = [...document.querySelectorAll('.plot > script')].map(s => s.parentNode).find(p => p.offsetWidth
+  && p.matches('{0}') && p.querySelector('.traces')), svg = plot.querySelector('svg'), d = JSON.parse(plot.querySelector('script').textContent);
+  const place = () => {{ const b = svg.getBoundingClientRect(); return b.y + (d.p ? (d.p[0].y0 - 3) * b.width / d.w : b.height / 2); }};
+  plot.scrollLeft = 0; scrollBy(0, place() - innerHeight / 2); return [200, place()]; }})()"""
+# What fingers have done: how much lines are stretched, what panels show, how far page and figure have scrolled, how much the page is magnified.
+TOUCHED = f"""(() => {{ const p = [...document.querySelectorAll('.plot')].filter(p => p.offsetWidth && p.querySelector('.traces'));
+  return {{ by: {STRETCHED}.map(f => f[0]), panels: document.querySelector('.zoom output').textContent, down: scrollY, aside: Math.max(...p.map(p => p.scrollLeft)),
+  page: visualViewport.scale, tips: p.filter(p => !p.querySelector('.tip').hidden).length }}; }})()"""
+
+
+def touches(browser):
+    """On a phone two fingers zoom all figures over time and not the page, one finger scrolls page and figure, a tap reads values."""
+    problems = []
+    browser.call("Emulation.setDeviceMetricsOverride", width=390, height=844, deviceScaleFactor=1, mobile=True)
+    browser.call("Emulation.setTouchEmulationEnabled", enabled=True, maxTouchPoints=2)
+
+    def send(kind, *points):
+        browser.call("Input.dispatchTouchEvent", type=kind, touchPoints=[{"x": x, "y": y, "id": i} for i, (x, y) in enumerate(points)])
+
+    def move(*ways):
+        """Fingers go from a point to another, each of them, at once."""
+        for n in range(len(ways)):
+            send("touchStart", *[start for start, _ in ways[: n + 1]])
+        for step in range(1, 11):
+            send("touchMove", *[(a[0] + (b[0] - a[0]) * step / 10, a[1] + (b[1] - a[1]) * step / 10) for a, b in ways])
+        send("touchEnd")
+        time.sleep(0.3)  # a scroll that goes on
+        return browser.value(TOUCHED)
+
+    for which in [":not(.panels)", ".panels"]:
+        x, y = browser.value(PLACE.format(which))
+        before = browser.value(TOUCHED)
+        after = move(((x - 30, y), (x - 120, y)), ((x + 30, y), (x + 120, y)))
+        if not all(3.9 < by < 4.1 for by in after["by"]) or " to " not in after["panels"]:
+            problems.append(f"{which}: two fingers that spread to four times as far: {after}")
+        aside = move(((x - 50, y), (x - 90, y - 80)), ((x + 50, y), (x + 10, y - 80)))
+        if any(abs(by - 4) > 0.1 for by in aside["by"]) or aside["panels"] == after["panels"]:
+            problems.append(f"{which}: two fingers side by side do not move what is shown: {aside}")
+        if any(shown[key] != before[key] for shown in [after, aside] for key in ["down", "aside", "page"]):
+            problems.append(f"{which}: two fingers move the page: {before}, then {after} and {aside}")
+        scrolled = move(((x, y), (x, y - 150)))
+        if scrolled["down"] < before["down"] + 75 or scrolled["panels"] != aside["panels"]:
+            problems.append(f"{which}: one finger upwards: {before}, then {scrolled}")
+        x, y = browser.value(PLACE.format(which))
+        scrolled = move(((x, y), (x - 100, y)))
+        if scrolled["aside"] < 50 or scrolled["panels"] != aside["panels"]:
+            problems.append(f"{which}: one finger to the left: {scrolled}")
+        x, y = browser.value(PLACE.format(which))
+        closed = move(((x - 150, y), (x - 20, y)), ((x + 150, y), (x + 20, y)))
+        if any(by != 1 for by in closed["by"]) or closed["panels"] != "whole run":
+            problems.append(f"{which}: two fingers that close do not lead to the whole run: {closed}")
+        send("touchStart", (x, y))
+        send("touchEnd")
+        time.sleep(0.3)
+        tapped = browser.value(TOUCHED)
+        if tapped["tips"] != 1:
+            problems.append(f"{which}: a tap reads nothing: {tapped}")
+    browser.call("Emulation.setTouchEmulationEnabled", enabled=False)
+    browser.call("Emulation.clearDeviceMetricsOverride")
     return problems
 
 
@@ -439,6 +506,8 @@ def check(browser, url):
     problems += words(browser)
     for problem in parts(browser):
         problems.append(f"a part of the run: {problem}")
+    for problem in touches(browser):
+        problems.append(f"touch: {problem}")
     for problem in fabric(browser):
         problems.append(f"fabric over time: {problem}")
     for problem in picks(browser):

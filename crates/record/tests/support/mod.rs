@@ -232,7 +232,7 @@ pub fn run(seed: u64, flows: u64) -> RunRecord {
 }
 
 /// The same run with its links over time: in eight intervals each is as busy as over the whole run, but in the third, in which one of
-/// them drops, marks and is paused.
+/// them drops, marks, trims, drops credits and is paused.
 pub fn with_links(mut run: RunRecord) -> RunRecord {
     let row = |(at, port): (usize, &PortRow)| {
         let third = |value: f32| match at {
@@ -249,6 +249,8 @@ pub fn with_links(mut run: RunRecord) -> RunRecord {
             queue: third(123_456.0),
             dropped: third(7.0),
             marked: third(70.0),
+            trimmed: third(9.0),
+            refused_credits: third(11.0),
             paused: third(0.125),
         }
     };

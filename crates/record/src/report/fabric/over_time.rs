@@ -25,11 +25,21 @@ pub(super) enum What {
     Queue,
     Dropped,
     Marked,
+    Trimmed,
+    Credits,
     Paused,
 }
 
 impl What {
-    const ALL: [Self; 5] = [Self::Busy, Self::Queue, Self::Dropped, Self::Marked, Self::Paused];
+    const ALL: [Self; 7] = [
+        Self::Busy,
+        Self::Queue,
+        Self::Dropped,
+        Self::Marked,
+        Self::Trimmed,
+        Self::Credits,
+        Self::Paused,
+    ];
 
     fn of(self, row: &LinksRow) -> &[f32] {
         match self {
@@ -37,6 +47,8 @@ impl What {
             Self::Queue => &row.queue,
             Self::Dropped => &row.dropped,
             Self::Marked => &row.marked,
+            Self::Trimmed => &row.trimmed,
+            Self::Credits => &row.refused_credits,
             Self::Paused => &row.paused,
         }
     }
@@ -46,7 +58,7 @@ impl What {
         match self {
             Self::Busy | Self::Paused => values.iter().sum::<f32>() / values.len().max(1) as f32,
             Self::Queue => values.iter().copied().fold(0.0, f32::max),
-            Self::Dropped | Self::Marked => values.iter().sum(),
+            Self::Dropped | Self::Marked | Self::Trimmed | Self::Credits => values.iter().sum(),
         }
     }
 
@@ -56,7 +68,7 @@ impl What {
             Self::Busy => ("share", OF_RATE.into()),
             Self::Paused => ("share", "100 % of the interval".into()),
             Self::Queue => ("bytes", format!("{} at most", bytes(full as u64))),
-            Self::Dropped | Self::Marked => {
+            Self::Dropped | Self::Marked | Self::Trimmed | Self::Credits => {
                 ("count", format!("{} in an interval", count(full as u64)))
             }
         }
@@ -85,9 +97,8 @@ pub(super) fn controls(
     let lists = |row: &LinksRow| What::ALL.map(|what| what.of(row).len());
     let intervals = run.links.iter().flat_map(lists).max().filter(|intervals| *intervals > 1)?;
     let joined = (rows.len() * intervals).div_ceil(MOST_LETTERS).max(1);
-    let of_measure = |measure: &Measure| -> Value {
-        measure.over_time.map_or(Value::Null, |what| letters(&rows, what, intervals, joined))
-    };
+    let of_measure =
+        |measure: &Measure| -> Value { letters(&rows, measure.over_time, intervals, joined) };
     let data: Vec<Value> = measures.iter().map(of_measure).collect();
     let frames = intervals.div_ceil(joined);
     let (unit, unit_name) = time_unit(run.end.as_ps() as f64 / 1e6);
@@ -112,7 +123,7 @@ pub(super) fn controls(
     Some((html, about))
 }
 
-/// A measure in all intervals: a string for each, with a letter for each row.
+/// A measure in all intervals: a string for each, with a letter for each row. Null if no row has it, as in tables of an older version.
 fn letters(rows: &[Option<&LinksRow>], what: What, intervals: usize, joined: usize) -> Value {
     let value = |row: &Option<&LinksRow>, frame: usize| {
         let values = row.map_or(&[][..], |row| what.of(row));
@@ -123,6 +134,9 @@ fn letters(rows: &[Option<&LinksRow>], what: What, intervals: usize, joined: usi
     let all: Vec<Vec<f32>> =
         (0..frames).map(|frame| rows.iter().map(|row| value(row, frame)).collect()).collect();
     let most = all.iter().flatten().copied().fold(0.0, f32::max);
+    if most == 0.0 {
+        return Value::Null;
+    }
     let full = if matches!(what, What::Busy | What::Paused) { 1.0 } else { most.max(1.0) };
     let (unit, end) = what.scale(full);
     let text: Vec<String> = all.iter().map(|frame| coded(frame, full)).collect();

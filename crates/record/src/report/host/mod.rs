@@ -91,9 +91,9 @@ fn over_time(host: &HostMemory, run: &RunRecord, seeds: usize) -> Option<Figure>
         plot: panels::draw(series, row),
         caption: format!(
             "Each column shows the mean (line) and the least to largest sample in it (shaded), one sample each {}; goodput is a \
-             mean over 20 µs.{seed} Drag to zoom, double-click for the whole run; with the keyboard + and -, arrows, 0. Of long \
-             runs the page keeps every sample around drops and changes of level (the buttons), and bins elsewhere; all samples are \
-             in memory_series.csv.",
+             mean over 20 µs.{seed} Zoom by dragging or with two fingers, double-click for the whole run; with the keyboard + and -, \
+             arrows with Shift, 0. Of long runs the page keeps every sample around drops and changes of level (the buttons), and \
+             bins elsewhere; all samples are in memory_series.csv.",
             series.every
         ),
     })

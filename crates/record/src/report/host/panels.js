@@ -1,5 +1,5 @@
 "use strict";
-// Panels on one time axis: zoom by dragging, keys or buttons, and a read-out of all of them under the pointer.
+// Panels on one time axis, drawn from samples: a read-out of all of them under the pointer, and buttons for the part of the run (zoom.js).
 (function () {
   var NS = "http://www.w3.org/2000/svg", COLUMN = 2;
   function numbers(text) {
@@ -15,8 +15,8 @@
   document.querySelectorAll(".panels > script").forEach(function (holder) {
     var d = JSON.parse(holder.textContent), box = holder.parentNode, svg = box.querySelector("svg");
     var bar = box.parentNode.querySelector(".zoom"), groups = svg.querySelectorAll(".traces"), axis = svg.querySelector(".times");
-    var tip = document.createElement("div"), cross = document.createElementNS(NS, "path"), select = document.createElementNS(NS, "rect");
-    var all = d.samples, a = 0, b = all, cursor = -1, from = null, wide = d.r - d.l;
+    var tip = document.createElement("div"), cross = document.createElementNS(NS, "path");
+    var all = d.samples, a = 0, b = all, cursor = -1, wide = d.r - d.l, end = all * d.dt;
     d.p.forEach(function (panel) {
       panel.t.forEach(function (t) {
         t.me = numbers(t.me);
@@ -28,10 +28,7 @@
     tip.className = "tip";
     tip.hidden = true;
     cross.setAttribute("class", "cross");
-    select.setAttribute("class", "select");
-    select.setAttribute("y", d.top);
-    select.setAttribute("height", d.bottom - d.top);
-    svg.append(select, cross);
+    svg.append(cross);
     box.appendChild(tip);
     // The source of a stretch: a window that holds it, or bins of the whole run.
     function source() {
@@ -106,14 +103,6 @@
       drawTicks(axis, a / per, b / per, 9, d.bottom, function (value) { return px(value * per); });
       svg.querySelector(".time-title").textContent = "Virtual time (" + u[1] + ")";
     }
-    function view(low, high) {
-      var least = Math.min(20, all), width = Math.min(all, Math.max(least, high - low));
-      a = Math.max(0, Math.min(all - width, (low + high - width) / 2));
-      b = a + width;
-      hide();
-      draw();
-    }
-    function zoom(factor, around) { view(around - (around - a) * factor, around + (b - around) * factor); }
     function hide() {
       cursor = -1;
       tip.hidden = true;
@@ -150,67 +139,35 @@
       });
       cross.setAttribute("d", "M" + x + " " + d.top + "V" + d.bottom);
       tell(cursor * d.dt);
-      tip.hidden = false;
-      var scale = svg.getBoundingClientRect().width / d.w, left = x * scale + 14;
-      if (left + tip.offsetWidth > box.scrollLeft + box.clientWidth) left = x * scale - tip.offsetWidth - 14;
-      tip.style.left = Math.max(0, left) + "px";
-      tip.style.top = Math.max(0, d.top * scale) + "px";
+      var scale = svg.getBoundingClientRect().width / d.w;
+      beside(tip, x * scale, d.top * scale);
     }
-    function at(event) {
-      var r = svg.getBoundingClientRect(), x = (event.clientX - r.left) / r.width * d.w;
-      return a + Math.min(1, Math.max(0, (x - d.l) / wide)) * (b - a);
-    }
-    function mark(low, high) {
-      select.setAttribute("x", px(Math.min(low, high)));
-      select.setAttribute("width", Math.abs(px(high) - px(low)));
-    }
-    svg.addEventListener("pointerdown", function (event) {
-      if (event.pointerType !== "mouse" || event.button) return;
-      from = at(event);
-      svg.setPointerCapture(event.pointerId);
+    var part = zoomable(svg, {
+      l: d.l, r: d.r, w: d.w, top: d.top, bottom: d.bottom, end: end, least: Math.min(20, all) * d.dt,
+      cursor: function () { return cursor >= 0 ? cursor * d.dt : null; },
+      show: function () {
+        a = part.from / d.dt;
+        b = part.to === end ? all : part.to / d.dt;
+        hide();
+        draw();
+      },
     });
-    svg.addEventListener("pointermove", function (event) {
-      if (from !== null) mark(from, at(event));
-      show(at(event));
-    });
-    svg.addEventListener("pointerup", function (event) {
-      if (from === null) return;
-      var to = at(event), far = Math.abs(px(to) - px(from));
-      mark(from, from);
-      if (far > 4) view(Math.min(from, to), Math.max(from, to));
-      from = null;
-    });
-    svg.addEventListener("pointerleave", function () { if (from === null) leave(); });
-    svg.addEventListener("dblclick", function () { view(0, all); });
-    svg.addEventListener("wheel", function (event) {
-      if (!event.ctrlKey && !event.metaKey) return;
-      event.preventDefault();
-      zoom(event.deltaY > 0 ? 1.25 : 0.8, at(event));
-    }, { passive: false });
-    svg.setAttribute("tabindex", "0");
-    svg.addEventListener("blur", leave);
+    pointed(svg, function (event) { show(part.us(under(svg, d.w, event)) / d.dt); }, leave);
     svg.addEventListener("keydown", function (event) {
-      var middle = cursor >= 0 ? cursor : (a + b) / 2, side = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
-      if (event.key === "+" || event.key === "=") zoom(0.5, middle);
-      else if (event.key === "-") zoom(2, middle);
-      else if (event.key === "0" || event.key === "Home") view(0, all);
-      else if (event.key === "Escape") leave();
-      else if (side && event.shiftKey) view(a + side * (b - a) / 4, b + side * (b - a) / 4);
-      else if (side) show(middle + side * (b - a) / wide * COLUMN);
-      else return;
+      var side = event.shiftKey ? 0 : event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+      if (!side) return;
       event.preventDefault();
+      show((cursor >= 0 ? cursor : (a + b) / 2) + side * (b - a) / wide * COLUMN);
     });
     if (bar) {
       bar.hidden = false;
       bar.querySelectorAll("button").forEach(function (button) {
         button.addEventListener("click", function () {
           var what = button.dataset.zoom, win = d.win[button.dataset.window];
-          if (win) view(win.from, win.to);
-          else if (what === "all") view(0, all);
-          else if (what === "left" || what === "right") {
-            var step = (what === "left" ? -1 : 1) * (b - a) / 4;
-            view(a + step, b + step);
-          } else zoom(what === "in" ? 0.5 : 2, (a + b) / 2);
+          if (win) part.choose(win.from * d.dt, win.to * d.dt);
+          else if (what === "all") part.choose(0, Infinity);
+          else if (what === "left" || what === "right") part.aside(what === "left" ? -0.25 : 0.25);
+          else part.closer(what === "in" ? 0.5 : 2, (part.from + part.to) / 2);
         });
       });
     }
