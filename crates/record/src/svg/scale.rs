@@ -59,31 +59,37 @@ impl Axis {
         }
     }
 
-    /// Round ticks between the ends; about `wanted` of them on a linear axis.
+    /// Round ticks between the ends; about `wanted` of them on a linear axis, and on one so short that 1, 2 and 5 would be less than three.
     pub fn ticks(&self, wanted: usize, label: impl Fn(f64) -> String) -> Vec<Tick> {
+        let ticks = if self.log { self.decades(&label) } else { Vec::new() };
+        if ticks.len() < 3 && self.high > self.low { self.steps(wanted, &label) } else { ticks }
+    }
+
+    fn decades(&self, label: &impl Fn(f64) -> String) -> Vec<Tick> {
         let inside = |v: f64| v >= self.low * (1.0 - 1e-9) && v <= self.high * (1.0 + 1e-9);
+        let decades = ln(self.high / self.low) / core::f64::consts::LN_10;
         let mut ticks = Vec::new();
-        if self.log {
-            let decades = ln(self.high / self.low) / core::f64::consts::LN_10;
-            for power in -12..=15 {
-                for digit in [1.0, 2.0, 5.0] {
-                    let value = digit * pow10(power);
-                    let named = digit == 1.0 || decades <= 2.6;
-                    if inside(value) && (named || decades <= 6.0) {
-                        ticks.push(Tick { value, label: named.then(|| label(value)) });
-                    }
+        for power in -12..=15 {
+            for digit in [1.0, 2.0, 5.0] {
+                let value = digit * pow10(power);
+                let named = digit == 1.0 || decades <= 2.6;
+                if inside(value) && (named || decades <= 6.0) {
+                    ticks.push(Tick { value, label: named.then(|| label(value)) });
                 }
-            }
-        } else {
-            let step = round_up((self.high - self.low) / wanted.max(1) as f64);
-            let first = (self.low / step * (1.0 - 1e-9)).ceil();
-            let count = ((self.high / step) * (1.0 + 1e-9) - first).floor() as u32;
-            for n in 0..=count {
-                let value = (first + f64::from(n)) * step;
-                ticks.push(Tick { value, label: Some(label(value)) });
             }
         }
         ticks
+    }
+
+    fn steps(&self, wanted: usize, label: &impl Fn(f64) -> String) -> Vec<Tick> {
+        let step = round_up((self.high - self.low) / wanted.max(1) as f64);
+        let first = (self.low / step * (1.0 - 1e-9)).ceil();
+        let count = ((self.high / step) * (1.0 + 1e-9) - first).floor() as u32;
+        let tick = |n: u32| {
+            let value = (first + f64::from(n)) * step;
+            Tick { value, label: Some(label(value)) }
+        };
+        (0..=count).map(tick).collect()
     }
 }
 
@@ -183,6 +189,7 @@ mod tests {
         assert_eq!(names(Axis::log(0.001, 1.0)), ["0.001", "0.01", "0.1", "1"]);
         assert_eq!(names(Axis::log(1e-5, 1e-2)), ["1e-5", "1e-4", "0.001", "0.01"]);
         assert_eq!(names(Axis::log(0.3, 12.0)), ["0.5", "1", "2", "5", "10"]);
+        assert_eq!(names(Axis::log(21.0, 50.0)), ["25", "30", "35", "40", "45", "50"]);
         assert_eq!(names(Axis::log(1e3, 1e6)), ["1000", "10k", "100k", "1M"]);
     }
 }

@@ -53,6 +53,15 @@
       slider.setAttribute("aria-valuetext", output.textContent);
       document.dispatchEvent(new CustomEvent("cursor", { detail: { of: bar, us: frame < 0 ? null : to * data.unit } }));
     }
+    // Where a picture is wider than the screen, its middle is seen first.
+    function centre() {
+      pictures.forEach(function (picture) {
+        var plot = picture.cells.closest(".plot");
+        if (picture.centred || !plot.clientWidth) return;
+        picture.centred = true;
+        plot.scrollLeft = (plot.scrollWidth - plot.clientWidth) / 2;
+      });
+    }
     function stop() {
       clearInterval(timer);
       timer = null;
@@ -71,7 +80,8 @@
       step();
     });
     slider.addEventListener("input", function () { stop(); draw(); });
-    picks.forEach(function (pick) { pick.addEventListener("change", draw); });
+    picks.forEach(function (pick) { pick.addEventListener("change", function () { draw(); centre(); }); });
     bar.hidden = false;
+    centre();
   });
 })();
