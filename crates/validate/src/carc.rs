@@ -4,9 +4,9 @@
 
 use crate::bench::{mean, run};
 use crate::hostcc;
-use crate::jobs::Cores;
+use crate::jobs::{Cores, Job};
 use crate::measured::Measured;
-use crate::order::{Samples, beyond};
+use crate::order::{Percentile, Samples, beyond};
 use crate::row::Row;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -30,17 +30,24 @@ const BUNDLES: [Bundle; 6] = [
 /// The part in which hostCC's host is run under both models of the cache.
 const TENSION: &str = "tension";
 
-/// What can be run by itself: each reading, and hostCC's host.
+/// Parts with the 99th percentiles of table 1, one for each of [`BUNDLES`]. They need runs of a second and more, so that they run only by name.
+pub(crate) const TAILS: [&str; 6] =
+    ["tails", "tails-fits", "tails-lifo", "tails-literal16", "tails-fits16", "tails-lifo16"];
+
+/// What can be run by itself: each reading, hostCC's host, and the 99th percentiles of each reading.
 pub(crate) fn parts() -> Vec<&'static str> {
-    BUNDLES.iter().map(|(name, ..)| *name).chain([TENSION]).collect()
+    BUNDLES.iter().map(|(name, ..)| *name).chain([TENSION]).chain(TAILS).collect()
 }
 
-/// The last word of its id.
+/// The part that a row belongs to: its reading, the last word of its id, or the 99th percentiles of that reading.
 pub(crate) fn part_of(row: &Row) -> &str {
     if row.id.starts_with(TENSION) {
-        TENSION
-    } else {
-        row.id.rsplit('-').next().unwrap_or_default()
+        return TENSION;
+    }
+    let reading = row.id.rsplit('-').next().unwrap_or_default();
+    match BUNDLES.iter().position(|(name, ..)| *name == reading) {
+        Some(at) if row.id.contains("-p99-") => TAILS[at],
+        _ => reading,
     }
 }
 
@@ -49,6 +56,23 @@ const LONG: [u32; 4] = [2, 4, 6, 8];
 
 /// Of these, what a quick run has: in its span no median has enough requests, so that only throughputs are judged, and those at the ends.
 const LONG_IF_QUICK: [u32; 2] = [2, 8];
+
+/// When the measured part of a run begins and ends, s.
+type Times = (f64, f64);
+
+const WHOLE: Times = (20e-3, 120e-3);
+const QUICK: Times = (4e-3, 18e-3);
+
+/// Times of a run with so many long cores that a thousand requests end in, as ten have to lie beyond a 99th percentile.
+fn enough_for_p99(long: u32) -> Times {
+    let seconds = match long {
+        2 => 2.1,
+        4 => 1.1,
+        6 => 1.15,
+        _ => 0.85,
+    };
+    (WHOLE.0, WHOLE.0 + seconds)
+}
 
 /// Work for 1,000 bytes, fitted to `table1-hostcc-p50-8-2-literal`.
 const PER_KILOBYTE: &str = "219ns";
@@ -90,13 +114,18 @@ struct Outcome {
 
 type Outcomes = BTreeMap<(&'static str, Scheme, Load), Outcome>;
 
-/// Runs all rows, or those of a part; for a seventh of the time and without the loads between, if `quick`.
+/// Runs all rows but the 99th percentiles, or those of a part; for a seventh of the time and without the loads between, if `quick`.
 pub(crate) fn measure(cores: &Cores<'_>, part: Option<&str>, quick: bool) -> Measured {
+    if let Some(at) = TAILS.iter().position(|name| part == Some(name)) {
+        // Short runs have too few requests.
+        return if quick { Measured::new() } else { tails(cores, BUNDLES[at]) };
+    }
     let wanted = |name: &str| part.is_none_or(|part| part == name);
     let bundles: Vec<Bundle> = BUNDLES.into_iter().filter(|(name, ..)| wanted(name)).collect();
     let found: Mutex<Outcomes> = Mutex::default();
     let see = |bundle: Bundle, scheme, load| {
-        let outcome = outcome(&text(bundle, scheme, load), quick);
+        let times = if quick { QUICK } else { WHOLE };
+        let outcome = outcome(&text(bundle, scheme, load), times);
         let mut found = found.lock().expect("entering does not panic");
         found.insert((bundle.0, scheme, load), outcome);
     };
@@ -223,19 +252,47 @@ fn rows<'a>(
         String::new(),
     );
     for &long in longs {
-        for (p, per_10_000) in [("p50", 5_000), ("p99", 9_900)] {
-            let [without, with] = [HostCc, Carc].map(|scheme| &mixed(scheme, long).long);
-            let value = |all: &[f64]| Samples::new(all.to_vec()).percentile(per_10_000).value;
-            let mut tail = |id: &str, value: f64, count: usize| {
-                let (id, beyond) =
-                    (format!("table1-{id}-{p}-8-{long}-{bundle}"), beyond(count, per_10_000));
-                measured.insert_tail(id, value, beyond, format!("{count} requests"));
-            };
-            tail("hostcc", value(without), without.len());
-            tail("carc", value(with), with.len());
-            tail("gain", value(without) / value(with), without.len().min(with.len()));
-        }
+        let [without, with] = [HostCc, Carc].map(|scheme| &mixed(scheme, long).long);
+        table_1(("p50", 5_000), long, bundle, [without, with], measured);
     }
+}
+
+/// Enters a percentile of requests beside so many long cores under hostCC and under CARC, and the first over the second.
+fn table_1(
+    (name, per_10_000): (&str, u32),
+    long: u32,
+    bundle: &str,
+    [without, with]: [&[f64]; 2],
+    measured: &mut Measured,
+) {
+    let mut enter = |id: &str, value: f64, count: usize, remark: String| {
+        let id = format!("table1-{id}-{name}-8-{long}-{bundle}");
+        measured.insert_tail(id, value, beyond(count, per_10_000), remark);
+    };
+    let [hostcc, carc] = [("hostcc", without), ("carc", with)].map(|(scheme, requests)| {
+        let Percentile { value, low, high } =
+            Samples::new(requests.to_vec()).percentile(per_10_000);
+        let count = requests.len();
+        let remark = format!("{count} requests, 95 % between {low:.0} and {high:.0} us");
+        enter(scheme, value, count, remark);
+        value
+    });
+    let counts = [without.len(), with.len()];
+    let remark = format!("{} and {} requests", counts[0], counts[1]);
+    enter("gain", hostcc / carc, counts[0].min(counts[1]), remark);
+}
+
+/// The 99th percentiles of table 1.
+fn tails(cores: &Cores<'_>, bundle: Bundle) -> Measured {
+    let job = |long| -> Job {
+        Box::new(move |measured| {
+            let load = Load::Long(long, true);
+            let requests = [Scheme::HostCc, Scheme::Carc]
+                .map(|scheme| outcome(&text(bundle, scheme, load), enough_for_p99(long)).long);
+            table_1(("p99", 9_900), long, bundle.0, [&requests[0], &requests[1]], measured);
+        })
+    };
+    cores.run(LONG.map(job).into())
 }
 
 /// The server and its client; longs and shorts, or echoes.
@@ -284,8 +341,7 @@ fn text((_, queue, threads): Bundle, scheme: Scheme, load: Load) -> String {
     )
 }
 
-fn outcome(text: &str, quick: bool) -> Outcome {
-    let (warm, end) = if quick { (4e-3, 18e-3) } else { (20e-3, 120e-3) };
+fn outcome(text: &str, (warm, end): Times) -> Outcome {
     let seen = run("carc", text, warm, end);
     let record = &seen.record;
     let is_long = |traffic: u16| {
@@ -314,4 +370,29 @@ fn outcome(text: &str, quick: bool) -> Outcome {
         None => server.miss_share(),
     };
     outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_99th_percentile_says_on_how_many_requests_it_rests() {
+        let requests: Vec<f64> = (1..=1_000).map(f64::from).collect();
+        let mut measured = Measured::new();
+        for (long, few) in LONG.into_iter().zip([1_000, 999, 1_000, 1_000]) {
+            let both = [requests.as_slice(), &requests[..few]];
+            table_1(("p99", 9_900), long, "literal", both, &mut measured);
+        }
+        let rows = crate::rows_of("carc/tails");
+        let found = |id: &str| measured.get(id).unwrap_or_else(|| panic!("{id} was not measured"));
+        assert!(rows.iter().all(|row| !found(&row.id).remark.is_empty()));
+        let remark = &found("table1-hostcc-p99-8-2-literal").remark;
+        assert_eq!(remark, "1000 requests, 95 % between 983 and 997 us");
+        assert_eq!(measured.number("table1-hostcc-p99-8-2-literal"), Some(990.0));
+        assert_eq!(measured.number("table1-gain-p99-8-2-literal"), Some(1.0));
+        let few = ["table1-carc-p99-8-4-literal", "table1-gain-p99-8-4-literal"];
+        assert_eq!(few.map(|id| measured.number(id)), [None, None], "nine lie beyond");
+        assert_eq!(found(few[1]).remark, "1000 and 999 requests");
+    }
 }

@@ -230,13 +230,30 @@ pub fn reproduce(
     draw: bool,
     on_progress: &OnProgress<'_>,
 ) -> (Vec<Row>, Vec<(String, String)>) {
-    let (suite, part) = split(name);
-    let mut rows = rows(suite);
-    let suite = self::suite(suite);
-    rows.retain(|row| part.is_none_or(|part| (suite.part_of)(row) == part));
-    let (measured, pictures) = (suite.measure)(&Cores::new(on_progress), part, quick, draw);
+    let (mut rows, part) = (rows_of(name), split(name).1);
+    let measure = self::suite(split(name).0).measure;
+    let (measured, pictures) = measure(&Cores::new(on_progress), part, quick, draw);
     judge(&mut rows, &measured);
     (rows, pictures)
+}
+
+/// The rows that [`run`] judges under this name, none of them run: those of a part, or those of a suite but for parts that run only by name.
+///
+/// # Panics
+/// As [`run`].
+pub fn rows_of(name: &str) -> Vec<Row> {
+    let (suite, part) = split(name);
+    let mut rows = rows(suite);
+    rows.retain(|row| match part {
+        Some(part) => (self::suite(suite).part_of)(row) == part,
+        None => !is_only_by_name(suite, row),
+    });
+    rows
+}
+
+/// Whether a row belongs to a part that runs only by name.
+fn is_only_by_name(suite: &str, row: &Row) -> bool {
+    only_by_name(suite).contains(&(self::suite(suite).part_of)(row))
 }
 
 fn judge(rows: &mut [Row], measured: &Measured) {
@@ -257,12 +274,11 @@ pub fn with_seeds(
     on_progress: &OnProgress<'_>,
 ) -> Vec<Vec<Row>> {
     let (suite, part) = split(name);
+    let measure = self::suite(suite).measure;
     let one = |set: u64| {
-        let mut rows = rows(suite);
-        let suite = self::suite(suite);
-        rows.retain(|row| part.is_none_or(|part| (suite.part_of)(row) == part));
+        let mut rows = rows_of(name);
         let cores = Cores::with_seeds_above(set * SET, on_progress);
-        judge(&mut rows, &(suite.measure)(&cores, part, quick, false).0);
+        judge(&mut rows, &measure(&cores, part, quick, false).0);
         rows
     };
     (0..sets).map(one).collect()
@@ -292,6 +308,14 @@ pub fn recorded_spread(suite: &str) -> Option<Spread> {
 pub fn rows(suite: &str) -> Vec<Row> {
     row::parse(self::suite(suite).rows)
         .unwrap_or_else(|error| panic!("validation/{suite}/rows.toml: {error}"))
+}
+
+/// Parts of a suite that run only when they are named, since they take too long for the rest.
+pub fn only_by_name(suite: &str) -> &'static [&'static str] {
+    match suite {
+        "carc" => &carc::TAILS,
+        _ => &[],
+    }
 }
 
 /// Ends of ids of rows that stand once under each reading of a text; the verdict on it names the first, which may have none.

@@ -3,7 +3,7 @@
 use crate::row::{Basis, Row, Verdict};
 use crate::spread::Spread;
 
-/// An aligned table, the note of every row that missed or says nothing, and the totals.
+/// An aligned table, the note of every row that missed or says nothing, the totals, and the parts that run only by name.
 pub fn table(suite: &str, rows: &[Row]) -> String {
     let head = ["id", "published", "measured", "unit", "tolerance", "verdict", "basis", "quantity"];
     let mut cells: Vec<[String; 8]> = vec![head.map(String::from)];
@@ -43,7 +43,21 @@ pub fn table(suite: &str, rows: &[Row]) -> String {
         }
     }
     let spread = crate::recorded_spread(suite);
-    text + "\n" + &totals(rows, crate::readings(suite), spread.as_ref())
+    text + "\n" + &totals(rows, crate::readings(suite), spread.as_ref()) + &by_name(suite)
+}
+
+/// A line about the rows of a suite that run only by name, if it has any.
+fn by_name(suite: &str) -> String {
+    let parts = crate::only_by_name(suite);
+    if parts.is_empty() {
+        return String::new();
+    }
+    let rows = crate::rows(suite).iter().filter(|row| crate::is_only_by_name(suite, row)).count();
+    let parts: Vec<String> = parts.iter().map(|part| format!("{suite}/{part}")).collect();
+    format!(
+        "{rows} more rows take long runs, and run only by name: forebay reproduce {}\n",
+        parts.join(" | ")
+    )
 }
 
 /// Whether a row stands under the first of these readings, and counts.

@@ -1,6 +1,6 @@
 //! A page about a paper begins with the totals of its suite's recorded verdicts: neither can go stale alone.
 
-use forebay_validate::{Row, SUITES, Spread, Verdict, readings, recorded_spread, rows, totals};
+use forebay_validate::{Row, SUITES, Spread, Verdict, readings, recorded_spread, rows_of, totals};
 use serde::Deserialize;
 use std::path::Path;
 
@@ -12,7 +12,7 @@ const LAST: &str = "\nreproduced: ";
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 struct Recorded {
-    /// The part that was run, if not all; ids of its rows end with it.
+    /// The part that was run, if not all.
     #[serde(default)]
     part: String,
     out: Vec<String>,
@@ -36,8 +36,8 @@ fn recorded(root: &Path, suite: &str) -> Option<Vec<Row>> {
     let text =
         std::fs::read_to_string(root.join(format!("validation/{suite}/verdicts.toml"))).ok()?;
     let recorded: Recorded = toml::from_str(&text).expect(suite);
-    let mut rows = rows(suite);
-    rows.retain(|row| recorded.part.is_empty() || row.id.ends_with(&format!("-{}", recorded.part)));
+    let part = Some(&recorded.part).filter(|part| !part.is_empty());
+    let mut rows = rows_of(&part.map_or(suite.into(), |part| format!("{suite}/{part}")));
     for id in recorded.out.iter().chain(&recorded.empty).chain(&recorded.not_run) {
         assert!(rows.iter().any(|row| row.id == *id), "{suite}: no row {id}");
     }

@@ -1,6 +1,6 @@
 //! The rows of every suite read, and those that wait for their experiments are complete.
 
-use forebay_validate::{Row, SUITES, Verdict, rows};
+use forebay_validate::{Row, SUITES, Verdict, only_by_name, rows, rows_of, table};
 use std::collections::BTreeSet;
 
 /// The bundles of readings that `validation/hiercc/rows.toml` fixes, as ids end.
@@ -47,6 +47,30 @@ fn a_row_that_repeats_others_claims_no_more_than_they_do() {
             );
         }
     }
+}
+
+#[test]
+fn percentiles_of_carc_that_need_a_thousand_requests_run_only_by_name() {
+    let ids = |rows: &[Row]| rows.iter().map(|row| row.id.clone()).collect::<BTreeSet<_>>();
+    let (all, normal) = (ids(&rows("carc")), ids(&rows_of("carc")));
+    let mut others = BTreeSet::new();
+    for part in only_by_name("carc") {
+        let rows = rows_of(&format!("carc/{part}"));
+        let gains = rows.iter().filter(|row| row.id.contains("-gain-p99-"));
+        assert_eq!((rows.len(), gains.count()), (12, 4), "{part}");
+        for row in &rows {
+            let tolerance = if row.id.contains("-gain-") { "10%" } else { "15%" };
+            assert_eq!(row.tolerance.to_string(), tolerance, "{}", row.id);
+        }
+        others.extend(ids(&rows));
+    }
+    assert!(others.iter().all(|id| id.contains("-p99-")), "{others:?}");
+    assert!(normal.is_disjoint(&others));
+    assert_eq!(&normal | &others, all, "every row runs under some name");
+    let said =
+        "\n72 more rows take long runs, and run only by name: forebay reproduce carc/tails | ";
+    assert!(table("carc", &[]).contains(said));
+    assert!(!table("carc/lifo", &[]).contains("by name"));
 }
 
 #[test]

@@ -88,6 +88,27 @@ fn a_ring_above_the_cache_misses_all_once_more_waits_than_ddio_holds() {
     assert_eq!(misses(120, 59, Reuse::Lifo), 0.0, "the same buffers come back");
 }
 
+/// The same ring, in which nothing waits when a request begins, and which gets three buffers of it while cores read two: reads hit until more waits than D, which is
+/// D x v2 / (v1 - v2) = 20 of them but for the last two, as a write comes first. All others miss, however long the request is, and even when less waits again towards its end.
+#[test]
+fn a_request_that_finds_nothing_waiting_hits_until_more_waits_than_ddio_holds() {
+    let mut ring = Ring::new(Capacity { cache: 60, ddio: 10 }, 640, Refresh::Write, Reuse::Fifo);
+    let mut hits = |buffers: u32| {
+        let before = ring.cache.counts().hits;
+        for i in 0..buffers {
+            ring.write();
+            if i % 3 != 0 {
+                ring.read();
+            }
+        }
+        while !ring.unread.is_empty() {
+            ring.read();
+        }
+        ring.cache.counts().hits - before
+    };
+    assert_eq!([300, 300, 600, 300].map(&mut hits), [18; 4]);
+}
+
 /// The machine of hostCC: rings of 8 x 1,024 buffers of 2 KiB, 16.8 MB, fit its cache of 24.75 MB but not the 4.5 MB of two ways.
 ///
 /// While no more waits than those hold, each write evicts and no read misses. A round with more waiting brings the whole ring in, and
