@@ -67,7 +67,7 @@ const QUICK: Times = (4e-3, 18e-3);
 fn enough_for_p99(long: u32) -> Times {
     let seconds = match long {
         2 => 2.1,
-        4 => 1.1,
+        4 => 1.3,
         6 => 1.15,
         _ => 0.85,
     };
