@@ -37,46 +37,9 @@ fan_in = 7
 size = "1MB"
 "#;
 
-/// NDP: what does not fit loses its payload.
-const TRIMS: &str = r#"
-[fabric]
-kind = "star"
-hosts = 13
-host_link = { rate = "100Gbps", delay = "1us" }
-routing = "source"
-[fabric.switch]
-classes = 2
-limits = [
-    { class = 0, size = "8 packets", over = { trim_to = "64B", class = 1 } },
-    { class = 1, size = "64KB" },
-]
-[transport]
-kind = "receiver-driven"
-law = "ndp"
-mss = "4000B"
-header = "64B"
-ack_class = 1
-"#;
-
-/// ExpressPass: credits that do not fit are dropped.
-const CREDITS: &str = r#"
-[fabric]
-kind = "star"
-hosts = 13
-host_link = { rate = "10Gbps", delay = "1us" }
-routing = "ecmp-symmetric"
-wire_overhead = "38B"
-[fabric.switch]
-classes = 2
-ecn = "off"
-credits = { class = 1, share = "84/1622", burst = "168B", limit = "672B" }
-[transport]
-kind = "receiver-driven"
-law = "expresspass"
-mss = "1460B"
-header = "40B"
-ack_size = "46B"
-"#;
+/// NDP trims what does not fit; ExpressPass drops credits that do not.
+const TRIMS: &str = include_str!("../../../scenarios/ndp.toml");
+const CREDITS: &str = include_str!("../../../scenarios/expresspass-parking-lot.toml");
 
 fn with_links(scenario: &Scenario, threads: usize) -> RunRecord {
     let outputs = Outputs { links: true, ..Outputs::default() };
@@ -124,11 +87,8 @@ fn they_add_up_and_change_nothing() {
 
 #[test]
 fn trims_and_dropped_credits_add_up() {
-    let incast =
-        "[[traffic]]\nkind = \"incast\"\nto = \"host[0]\"\nfan_in = 12\nsize = \"400KB\"\n";
-    let one = "version = 1\nname = \"t\"\nseeds = [1]\nstop = { time = \"1s\", flows = \"all\" }\n";
-    for (fabric, trims) in [(TRIMS, true), (CREDITS, false)] {
-        let record = with_links(&scenario(&format!("{one}{fabric}{incast}")), 1);
+    for (text, trims) in [(TRIMS, true), (CREDITS, false)] {
+        let record = with_links(&scenario(text), 1);
         let mut all = 0;
         for port in &record.ports {
             let row = of(&record, port);
@@ -137,6 +97,6 @@ fn trims_and_dropped_credits_add_up() {
             assert_eq!(sum(&row.refused_credits), port.dropped_credits);
             all += if trims { port.trimmed_packets } else { port.dropped_credits };
         }
-        assert!(all > 100, "{all}: {fabric}");
+        assert!(all > 100, "{all}: {text}");
     }
 }
