@@ -30,11 +30,7 @@ pub(super) fn rpcs(from: RangeInclusive<u32>, request: &str, more: &str) -> Stri
 
 /// So many RPCs of each of `from` to host 0, each over a connection of its own: a host's next one starts as its last is answered. No
 /// handshakes: a lost one would cost three seconds in that kernel, and no percentile of the deck has any.
-pub(super) fn fresh(
-    from: RangeInclusive<u32>,
-    rounds: u32,
-    mut bytes: impl FnMut() -> u64,
-) -> String {
+pub(super) fn fresh(from: RangeInclusive<u32>, rounds: u32, bytes: u64) -> String {
     let mut flows = String::from("[[traffic]]\nkind = \"list\"\nflows = [\n");
     for round in 1..=rounds {
         for host in from.clone() {
@@ -42,9 +38,8 @@ pub(super) fn fresh(
                 1 => String::new(),
                 _ => format!(", after = \"answer {host}-{}\"", round - 1),
             };
-            let size = bytes();
             flows += &format!(
-                "{{ from = \"host[{host}]\", to = \"host[0]\", size = \"{size}B\"{after}, fires = \"{host}-{round}\" }},\n\
+                "{{ from = \"host[{host}]\", to = \"host[0]\", size = \"{bytes}B\"{after}, fires = \"{host}-{round}\" }},\n\
                  {{ from = \"host[0]\", to = \"host[{host}]\", size = \"64B\", after = \"{host}-{round}\", fires = \"answer {host}-{round}\" }},\n"
             );
         }
@@ -53,8 +48,8 @@ pub(super) fn fresh(
 }
 
 /// Rounds of [`fresh`] that keep each of `hosts` busy for `seconds`, with up to twice its share of the port.
-pub(super) fn rounds(hosts: u32, bytes: f64, seconds: f64) -> u32 {
-    (2.0 * seconds * 10e9 / 8.0 / bytes / f64::from(hosts)).ceil() as u32 + 20
+pub(super) fn rounds(hosts: u32, bytes: u64, seconds: f64) -> u32 {
+    (2.0 * seconds * 10e9 / 8.0 / bytes as f64 / f64::from(hosts)).ceil() as u32 + 20
 }
 
 /// Payload per second of each of `hosts` hosts from host 1 on, by the [`fresh`] RPCs that were delivered in the measured part, in Gb/s.

@@ -67,9 +67,9 @@ const RPC: u64 = 1_000_000;
 fn seen(law: Law, flows: u32, settings: &Settings, warm: f64, end: f64) -> (Seen, Vec<f64>) {
     let every = if flows <= 32 { 20 } else { 100 };
     let probes = "connections = 8\nthink = { exponential = \"1ms\" }\n";
-    let rounds = rounds(flows, RPC as f64, end);
+    let rounds = rounds(flows, RPC, end);
     let large = if settings.fresh {
-        fresh(1..=flows, rounds, || RPC)
+        fresh(1..=flows, rounds, RPC)
     } else {
         rpcs(1..=flows, &format!("{RPC}B"), "")
     };

@@ -123,7 +123,8 @@ pub(super) fn controls(
     Some((html, about))
 }
 
-/// A measure in all intervals: a string for each, with a letter for each row. Null if no row has it, as in tables of an older version.
+/// A measure in all intervals: a string for each, with a letter for each row. Null if no row has any: there was none in
+/// this seed, or the table is of a version that did not have it. The page then says that colours are of the whole run.
 fn letters(rows: &[Option<&LinksRow>], what: What, intervals: usize, joined: usize) -> Value {
     let value = |row: &Option<&LinksRow>, frame: usize| {
         let values = row.map_or(&[][..], |row| what.of(row));
