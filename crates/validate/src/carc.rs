@@ -11,32 +11,58 @@ use crate::row::Row;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-/// A reading of the receive queues and of the cores: its name, the table of the scenario, and threads of a core.
-type Bundle = (&'static str, &'static str, u32);
+/// A reading of the receive queues, of the cores and of memory.
+#[derive(Clone, Copy)]
+struct Bundle {
+    /// What ids of its rows end in.
+    name: &'static str,
+    /// The queue, as a table of the scenario.
+    queue: &'static str,
+    /// Threads of a core.
+    threads: u32,
+    /// What memory carries, Gb/s.
+    memory: u32,
+}
 
 const LITERAL: &str = "{ depth = 65536, buffer = \"1500B\", rnr = \"nak\" }";
 const FITS: &str = "{ depth = 8192, buffer = \"1500B\", rnr = \"nak\" }";
 const LIFO: &str = "{ depth = 65536, buffer = \"1500B\", reuse = \"lifo\", rnr = \"nak\" }";
 
-const BUNDLES: [Bundle; 6] = [
-    ("literal", LITERAL, 2),
-    ("fits", FITS, 2),
-    ("lifo", LIFO, 2),
-    ("literal16", LITERAL, 1),
-    ("fits16", FITS, 1),
-    ("lifo16", LIFO, 1),
+/// Eight channels of a socket, and four.
+const EIGHT: u32 = 1_013;
+const FOUR: u32 = 506;
+
+const BUNDLES: [Bundle; 9] = [
+    Bundle { name: "literal", queue: LITERAL, threads: 2, memory: EIGHT },
+    Bundle { name: "fits", queue: FITS, threads: 2, memory: EIGHT },
+    Bundle { name: "lifo", queue: LIFO, threads: 2, memory: EIGHT },
+    Bundle { name: "literal16", queue: LITERAL, threads: 1, memory: EIGHT },
+    Bundle { name: "fits16", queue: FITS, threads: 1, memory: EIGHT },
+    Bundle { name: "lifo16", queue: LIFO, threads: 1, memory: EIGHT },
+    Bundle { name: "literal16four", queue: LITERAL, threads: 1, memory: FOUR },
+    Bundle { name: "fits16four", queue: FITS, threads: 1, memory: FOUR },
+    Bundle { name: "lifo16four", queue: LIFO, threads: 1, memory: FOUR },
 ];
 
 /// The part in which hostCC's host is run under both models of the cache.
 const TENSION: &str = "tension";
 
 /// Parts with the 99th percentiles of table 1, one for each of [`BUNDLES`]. They need runs of a second and more, so that they run only by name.
-pub(crate) const TAILS: [&str; 6] =
-    ["tails", "tails-fits", "tails-lifo", "tails-literal16", "tails-fits16", "tails-lifo16"];
+pub(crate) const TAILS: [&str; BUNDLES.len()] = [
+    "tails",
+    "tails-fits",
+    "tails-lifo",
+    "tails-literal16",
+    "tails-fits16",
+    "tails-lifo16",
+    "tails-literal16four",
+    "tails-fits16four",
+    "tails-lifo16four",
+];
 
 /// What can be run by itself: each reading, hostCC's host, and the 99th percentiles of each reading.
 pub(crate) fn parts() -> Vec<&'static str> {
-    BUNDLES.iter().map(|(name, ..)| *name).chain([TENSION]).chain(TAILS).collect()
+    BUNDLES.iter().map(|bundle| bundle.name).chain([TENSION]).chain(TAILS).collect()
 }
 
 /// The part that a row belongs to: its reading, the last word of its id, or the 99th percentiles of that reading.
@@ -45,7 +71,7 @@ pub(crate) fn part_of(row: &Row) -> &str {
         return TENSION;
     }
     let reading = row.id.rsplit('-').next().unwrap_or_default();
-    match BUNDLES.iter().position(|(name, ..)| *name == reading) {
+    match BUNDLES.iter().position(|bundle| bundle.name == reading) {
         Some(at) if row.id.contains("-p99-") => TAILS[at],
         _ => reading,
     }
@@ -121,13 +147,13 @@ pub(crate) fn measure(cores: &Cores<'_>, part: Option<&str>, quick: bool) -> Mea
         return if quick { Measured::new() } else { tails(cores, BUNDLES[at]) };
     }
     let wanted = |name: &str| part.is_none_or(|part| part == name);
-    let bundles: Vec<Bundle> = BUNDLES.into_iter().filter(|(name, ..)| wanted(name)).collect();
+    let bundles: Vec<Bundle> = BUNDLES.into_iter().filter(|bundle| wanted(bundle.name)).collect();
     let found: Mutex<Outcomes> = Mutex::default();
     let see = |bundle: Bundle, scheme, load| {
         let times = if quick { QUICK } else { WHOLE };
         let outcome = outcome(&text(bundle, scheme, load), times);
         let mut found = found.lock().expect("entering does not panic");
-        found.insert((bundle.0, scheme, load), outcome);
+        found.insert((bundle.name, scheme, load), outcome);
     };
     let longs: &[u32] = if quick { &LONG_IF_QUICK } else { &LONG };
     let mut calls: Vec<Box<dyn FnOnce() + Send>> = Vec::new();
@@ -153,15 +179,15 @@ pub(crate) fn measure(cores: &Cores<'_>, part: Option<&str>, quick: bool) -> Mea
     }
     cores.call(calls);
     let ticks = |bundle: Bundle| {
-        let fast =
-            &found.lock().expect("it was not poisoned")[&(bundle.0, Scheme::HostCc, Load::Echo(0))];
+        let fast = &found.lock().expect("it was not poisoned")
+            [&(bundle.name, Scheme::HostCc, Load::Echo(0))];
         (SLOWER * THREADS / fast.short_rate * 1e9).round() as u32
     };
-    let most: BTreeMap<_, _> = bundles.iter().map(|bundle| (bundle.0, ticks(*bundle))).collect();
+    let most: BTreeMap<_, _> = bundles.iter().map(|bundle| (bundle.name, ticks(*bundle))).collect();
     let mut calls: Vec<Box<dyn FnOnce() + Send>> = Vec::new();
     for &bundle in &bundles {
         for scheme in [Scheme::HostCc, Scheme::Carc] {
-            let load = Load::Echo(most[bundle.0]);
+            let load = Load::Echo(most[bundle.name]);
             calls.push(Box::new(move || see(bundle, scheme, load)));
         }
     }
@@ -171,9 +197,9 @@ pub(crate) fn measure(cores: &Cores<'_>, part: Option<&str>, quick: bool) -> Mea
     if wanted(TENSION) {
         tension(quick, &mut measured);
     }
-    for (bundle, ..) in bundles {
-        let of = |scheme, load| &found[&(bundle, scheme, load)];
-        rows(bundle, longs, &of, Load::Echo(most[bundle]), &mut measured);
+    for Bundle { name, .. } in bundles {
+        let of = |scheme, load| &found[&(name, scheme, load)];
+        rows(name, longs, &of, Load::Echo(most[name]), &mut measured);
     }
     measured
 }
@@ -289,14 +315,15 @@ fn tails(cores: &Cores<'_>, bundle: Bundle) -> Measured {
             let load = Load::Long(long, true);
             let requests = [Scheme::HostCc, Scheme::Carc]
                 .map(|scheme| outcome(&text(bundle, scheme, load), enough_for_p99(long)).long);
-            table_1(("p99", 9_900), long, bundle.0, [&requests[0], &requests[1]], measured);
+            table_1(("p99", 9_900), long, bundle.name, [&requests[0], &requests[1]], measured);
         })
     };
     cores.run(LONG.map(job).into())
 }
 
 /// The server and its client; longs and shorts, or echoes.
-fn text((_, queue, threads): Bundle, scheme: Scheme, load: Load) -> String {
+fn text(bundle: Bundle, scheme: Scheme, load: Load) -> String {
+    let Bundle { queue, threads, memory, .. } = bundle;
     let control = match scheme {
         Scheme::HostCc => {
             "[host.override.memory.control]\nlaw = \"hostcc\"\nparams = { iio_threshold = \"140\", target = \"160Gbps\" }\n"
@@ -334,7 +361,7 @@ fn text((_, queue, threads): Bundle, scheme: Scheme, load: Load) -> String {
         "[fabric]\nkind = \"star\"\nhosts = 2\nhost_link = {{ rate = \"200Gbps\", delay = \"500ns\" }}\n\
          [fabric.switch]\npause = \"on\"\n[transport]\nkind = \"rdma\"\nlaw = \"dcqcn\"\nmtu = \"1500B\"\n\
          [[host.override]]\nwhere = \"host[0]\"\n[host.override.memory]\nread_placed = true\ncores = 16\nsmt = {threads}\n\
-         smt_share = {SMT_SHARE}\nper_kilobyte = \"{PER_KILOBYTE}\"\nbandwidth = \"1013Gbps\"\npcie_rate = \"252.06Gbps\"\niio_slots = 186\npause_above = \"256KB\"\n\
+         smt_share = {SMT_SHARE}\nper_kilobyte = \"{PER_KILOBYTE}\"\nbandwidth = \"{memory}Gbps\"\npcie_rate = \"252.06Gbps\"\niio_slots = 186\npause_above = \"256KB\"\n\
          ddio = true\ncache = \"12MiB\"\ncache_ways = 12\nddio_ways = 2\ncache_model = \"buffers\"\n\
          rq = {queue_with_copies}\n{control}{traffic}",
         queue_with_copies = queue.replace(" }", ", assemble = \"8MB\" }")
