@@ -58,6 +58,7 @@ struct Messages {
     before: u64,         // bytes acknowledged before it began anew
     again: u64,          // its packets below this were sent before
     ends: VecDeque<u64>, // of messages that are not acknowledged, ascending
+    sent: usize,         // how many of these end where the next new byte begins, or before
     current: u64,        // end of the message to which the next new byte belongs
 }
 
@@ -65,6 +66,23 @@ impl Messages {
     /// Whether what begins at `seq` was sent before the message began anew.
     fn covers(&self, seq: u64) -> bool {
         seq - self.before < self.again
+    }
+
+    /// A message that ends at `written` comes after all others, when everything up to `una` is acknowledged.
+    fn post(&mut self, written: u64, una: u64) {
+        while self.ends.front().is_some_and(|&end| end <= una) {
+            self.ends.pop_front();
+            self.sent -= 1;
+        }
+        self.ends.push_back(written);
+    }
+
+    /// Goes on to the message to which the byte at `nxt` belongs; bytes up to `written` have one.
+    fn go_on(&mut self, nxt: u64, written: u64) {
+        while self.ends.get(self.sent).is_some_and(|&end| end <= nxt) {
+            self.sent += 1;
+        }
+        self.current = self.ends.get(self.sent).copied().unwrap_or(written);
     }
 }
 
@@ -129,18 +147,16 @@ impl QpSender {
         self.open = !last;
         let (una, messages) = (self.totals.una, self.messages.get_or_insert_default());
         if cfg.recovery != Recovery::GoBackZero {
-            let acked = messages.ends.partition_point(|&end| end <= una);
-            messages.ends.drain(..acked);
-            messages.ends.push_back(self.written);
+            messages.post(self.written, una);
         }
-        self.settle_message();
+        messages.go_on(self.totals.nxt, self.written);
     }
 
-    /// Finds the message to which the next new byte belongs, after `nxt` or `written` moved.
+    /// Finds the message to which the next new byte belongs, after `nxt` went back.
     fn settle_message(&mut self) {
         let Some(messages) = &mut self.messages else { return };
-        let sent = messages.ends.partition_point(|&end| end <= self.totals.nxt);
-        messages.current = messages.ends.get(sent).copied().unwrap_or(self.written);
+        messages.sent = messages.ends.partition_point(|&end| end <= self.totals.nxt);
+        messages.go_on(self.totals.nxt, self.written);
     }
 
     /// What it notes of the oldest packet that is not acknowledged: what an answer will be about.
@@ -311,8 +327,10 @@ impl QpSender {
         let again = seq < self.most || self.messages.as_ref().is_some_and(|of| of.covers(seq));
         self.retransmits += u32::from(again);
         self.totals.nxt += len;
-        if self.messages.as_ref().is_some_and(|messages| messages.current == self.totals.nxt) {
-            self.settle_message();
+        if let Some(messages) = &mut self.messages
+            && messages.current == self.totals.nxt
+        {
+            messages.go_on(self.totals.nxt, self.written);
         }
         self.most = self.most.max(self.totals.nxt);
         self.totals.inflight += Bytes::new(len);
