@@ -8,22 +8,37 @@
 //!
 //! Source: CARC (APNet 2025), formulas 1 and 2. The paper prints no rule for the second term.
 //! Needs: bytes and latency of each request; the round-trip time of the empty path, or the least latency seen stands for it, the
-//! service of one request included. State: 120 bytes. Integers only.
-//! Deviation: the rule for the second term, its fractions, its thresholds and its bounds are assumptions. Windows are of a round trip,
-//! and last on while credits are out and none comes back, as with returns in batches.
+//! service of one request included. State: 128 bytes. Integers only.
+//! Deviation: the rule for the second term, its fractions, its thresholds and its bounds are assumptions, and all of them parameters. Windows are of a
+//! round trip, and last on while credits are out and none comes back, as with returns in batches.
 
 use super::{PoolAct, PoolEvent, PoolLaw, PoolSeen, PoolStart, PoolTotals};
 use crate::Acts;
-use crate::params::{params, whole};
+use crate::params::{Gain, params, whole};
+use alloc::sync::Arc;
 use forebay_units::{Span, Time};
 
 params! {
-    /// What a scenario may set on CARC.
+    /// What a scenario may set on CARC. C is the connection's share of the cache.
     pub struct CarcParams {
         /// A latency up to this many percent of the empty path's is one without a queue.
         idle_percent: Percent = Percent::new(125) => "Assumption",
         /// Part of the way to where delta is to be that it goes in a window.
-        delta_gain: Gain = Gain::new(25) => "Assumption",
+        delta_gain: PartOfWay = PartOfWay::new(25) => "Assumption",
+        /// Weight of the latest window in the mean rate at which the receiver consumes.
+        rate_gain: Gain = Gain::from_shift(3) => "Assumption",
+        /// A window is slow if its rate is more than this many percent below the mean, while latencies rise within C credits.
+        slow_percent: Fall = Fall::new(10) => "Assumption",
+        /// Slow windows in a row from which the law concludes that others use the cache.
+        slow_windows: Windows = Windows::new(3) => "Assumption",
+        /// Part of C by which the goal of delta falls each time that it concludes so.
+        slow_step: Gain = Gain::from_shift(3) => "Assumption",
+        /// Part of C by which the goal rises again in each window that is not slow.
+        recovery_step: Gain = Gain::from_shift(5) => "Assumption",
+        /// Most that delta takes from C.
+        most_below: Below = Below::new(50) => "Assumption",
+        /// Most that delta adds to C.
+        most_above: Above = Above::new(100) => "Assumption",
     }
 }
 
@@ -34,20 +49,39 @@ whole! {
 
 whole! {
     /// Of the way.
-    pub struct Gain: "whole number of percent" from 1 to 100;
+    pub struct PartOfWay: "whole number of percent" from 1 to 100;
+}
+
+whole! {
+    /// Of a rate.
+    pub struct Fall: "whole number of percent" from 0 to 99;
+}
+
+whole! {
+    /// A number of windows.
+    pub struct Windows: "whole number" from 1 to 255;
+}
+
+whole! {
+    /// Of C, of which something is left.
+    pub struct Below: "whole number of percent of C" from 0 to 99;
+}
+
+whole! {
+    /// Of C.
+    pub struct Above: "whole number of percent of C" from 0 to 1000;
 }
 
 /// A connection under CARC.
 #[derive(Clone, Debug)]
 pub struct Carc {
-    lines: u64, // of the cache
-    line: u32,  // bytes
-    percent: u16,
-    gain: u8, // percent of the way per window
-    slow: u8, // windows in a row in which the receiver consumed less and took longer
-    share: u64,
-    delta: i64,    // from -share/2 to share
-    pressure: i64, // where others use the cache, what delta moves to: from -share/2 to 0
+    params: Arc<CarcParams>,
+    lines: u64,    // of the cache
+    line: u32,     // bytes
+    slow: u8,      // slow windows in a row
+    share: u64,    // C
+    delta: i64,    // within its bounds, as the next
+    pressure: i64, // where others use the cache, what delta moves to; else 0
     rtt: Span,     // of the empty path; `Span::MAX`: not known yet
     due: Time,
     at: Time,        // of the last event
@@ -63,25 +97,19 @@ pub struct Carc {
 /// Where nothing is known of the path.
 const FIRST_RTT: Span = Span::from_us(10);
 
-/// Slow windows in a row that lower the limit.
-///
-/// Assumption: 3.
-const SLOW_WINDOWS: u8 = 3;
-
 /// Picoseconds in a second.
 const SECOND: u128 = 1_000_000_000_000;
 
 impl PoolLaw for Carc {
     const NAME: &'static str = "carc";
-    type Params = CarcParams;
+    type Params = Arc<CarcParams>;
 
-    fn start(params: &CarcParams, now: Time, at: PoolStart, acts: &mut Acts<PoolAct>) -> Self {
+    fn start(params: &Arc<CarcParams>, now: Time, at: PoolStart, acts: &mut Acts<PoolAct>) -> Self {
         let line = u32::try_from(at.line.get()).unwrap_or(u32::MAX).max(1);
         let mut carc = Self {
+            params: Arc::clone(params),
             lines: at.llc.get() / u64::from(line),
             line,
-            percent: params.idle_percent.get() as u16,
-            gain: params.delta_gain.get() as u8,
             slow: 0,
             share: 0,
             delta: 0,
@@ -136,9 +164,20 @@ impl Carc {
     }
 
     fn bound(&mut self) {
-        let share = self.share as i64;
-        self.delta = self.delta.clamp(-share / 2, share);
-        self.pressure = self.pressure.max(-share / 2);
+        let least = -self.of_share(self.params.most_below.get());
+        self.delta = self.delta.clamp(least, self.most());
+        self.pressure = self.pressure.max(least);
+    }
+
+    /// Most that delta adds to the share.
+    fn most(&self) -> i64 {
+        self.of_share(self.params.most_above.get())
+    }
+
+    /// So many percent of the share, rounded down.
+    fn of_share(&self, percent: u64) -> i64 {
+        let part = u128::from(self.share) * u128::from(percent) / 100;
+        part.min(i64::MAX as u128 / 2) as i64
     }
 
     fn limit(&self) -> u64 {
@@ -164,38 +203,51 @@ impl Carc {
         }
         // Rounded away from zero, so that it arrives.
         let way = i128::from(goal - self.delta);
-        let step = (way * i128::from(self.gain) + 99 * way.signum()) / 100;
+        let gain = i128::from(self.params.delta_gain.get());
+        let step = (way * gain + 99 * way.signum()) / 100;
         self.delta += step as i64;
         self.bound();
         self.fastest = Span::MAX;
     }
 
-    /// Takes the window's rate, and whether others use the cache: the rate falls by more than a tenth while latencies rise.
+    /// Takes the window's rate, and whether others use the cache: the rate falls while latencies rise.
     fn judge(&mut self, totals: &PoolTotals) {
-        let bytes = totals.completed.saturating_sub(self.completed);
-        self.completed = totals.completed;
-        let mut slow = false;
-        if self.counted > Span::ZERO {
-            let now = u128::from(bytes) * SECOND / u128::from(self.counted.as_ps());
-            let now = u64::try_from(now).unwrap_or(u64::MAX);
-            let less = now < self.rate - self.rate / 10;
-            slow = less && self.fastest > self.usual && totals.outstanding <= self.share;
-            self.rate = if self.rate == 0 { now } else { self.rate - self.rate / 8 + now / 8 };
-            self.busy = self.busy.saturating_sub(self.counted);
-            self.counted = Span::ZERO;
-        }
+        let slow = self.take_rate(totals);
         let share = self.share as i64;
-        if slow {
-            self.slow += 1;
-            if self.slow == SLOW_WINDOWS {
-                self.slow = 0;
-                self.pressure = (self.pressure - share / 8).max(-share / 2);
-            }
-        } else {
+        if !slow {
             self.slow = 0;
             self.usual = self.fastest;
-            self.pressure = (self.pressure + (share / 32).max(1)).min(0);
+            let step = (share >> self.params.recovery_step.shift()).max(1);
+            self.pressure = (self.pressure + step).min(0);
+            return;
         }
+        self.slow += 1;
+        if u64::from(self.slow) == self.params.slow_windows.get() {
+            self.slow = 0;
+            self.pressure -= share >> self.params.slow_step.shift();
+            self.bound();
+        }
+    }
+
+    /// Takes the rate of a window in which something completed into the mean. Whether the window was slow.
+    fn take_rate(&mut self, totals: &PoolTotals) -> bool {
+        let bytes = totals.completed.saturating_sub(self.completed);
+        self.completed = totals.completed;
+        if self.counted == Span::ZERO {
+            return false;
+        }
+        let now = u128::from(bytes) * SECOND / u128::from(self.counted.as_ps());
+        let now = u64::try_from(now).unwrap_or(u64::MAX);
+        let fall = u128::from(self.rate) * u128::from(self.params.slow_percent.get()) / 100;
+        let slow = now < self.rate - fall as u64
+            && self.fastest > self.usual
+            && totals.outstanding <= self.share;
+        let gain = self.params.rate_gain.shift();
+        self.rate =
+            if self.rate == 0 { now } else { self.rate - (self.rate >> gain) + (now >> gain) };
+        self.busy = self.busy.saturating_sub(self.counted);
+        self.counted = Span::ZERO;
+        slow
     }
 
     /// What delta moves to.
@@ -205,12 +257,12 @@ impl Carc {
         }
         let rate = u128::from(self.rate.max(1));
         let service = u128::from(self.fast_bytes) * SECOND / rate;
-        let empty = u128::from(self.rtt.as_ps()) * u128::from(self.percent) / 100;
+        let empty = u128::from(self.rtt.as_ps()) * u128::from(self.params.idle_percent.get()) / 100;
         if totals.blocked == 0 || u128::from(self.fastest.as_ps()) > empty + service {
             return 0;
         }
         let in_flight = rate * u128::from(self.rtt.as_ps()) / SECOND / u128::from(self.line);
-        in_flight.min(u128::from(self.share)) as i64
+        in_flight.min(self.most() as u128) as i64
     }
 
     /// From one look at the receiver to the next: a round trip, and 1 us at least.

@@ -22,7 +22,7 @@ fn credits_are_the_share_of_the_cache_and_loosen_when_the_receiver_idles() {
         seed: 1,
     };
     let mut first = Acts::default();
-    let mut law = Carc::start(&CarcParams::default(), Time::ZERO, at, &mut first);
+    let mut law = Carc::start(&Arc::default(), Time::ZERO, at, &mut first);
     assert_eq!(first.iter().next(), Some(PoolAct::Limit(98_304)));
     let mut run = |us, totals: &PoolTotals, event| -> Vec<PoolAct> {
         let mut acts = Acts::default();
@@ -58,7 +58,7 @@ fn a_slow_request_loosens_nothing() {
         base_rtt: Some(rtt),
         seed: 1,
     };
-    let mut law = Carc::start(&CarcParams::default(), Time::ZERO, at, &mut Acts::default());
+    let mut law = Carc::start(&Arc::default(), Time::ZERO, at, &mut Acts::default());
     let totals = PoolTotals { blocked: 1, completed: 1_000_000, outstanding: 0 };
     for (event, us) in [
         (PoolEvent::Completed { bytes: Bytes::new(6400), latency: Span::from_us(126) }, 90),
@@ -83,7 +83,7 @@ const SERVICE: u64 = 800; // ns a request of 125 lines, at 10 GB/s
 
 impl RoundWise {
     /// 12 MiB for one connection.
-    fn new(base_rtt: Option<Span>) -> Self {
+    fn new(base_rtt: Option<Span>, params: CarcParams) -> Self {
         let at = PoolStart {
             llc: Bytes::new(12 << 20),
             line: Bytes::new(64),
@@ -91,7 +91,7 @@ impl RoundWise {
             base_rtt,
             seed: 1,
         };
-        let law = Carc::start(&CarcParams::default(), Time::ZERO, at, &mut Acts::default());
+        let law = Carc::start(&Arc::new(params), Time::ZERO, at, &mut Acts::default());
         Self { law, now: 0, woken: 0, totals: PoolTotals { blocked: 1, ..PoolTotals::default() } }
     }
 
@@ -132,7 +132,7 @@ impl RoundWise {
 #[test]
 fn a_receiver_that_returns_credits_by_the_round_stops_idling() {
     for (known, credits) in [(true, 15_624..=15_625), (false, 15_749..=15_750)] {
-        let mut rounds = RoundWise::new(known.then(|| Span::from_ns(RTT)));
+        let mut rounds = RoundWise::new(known.then(|| Span::from_ns(RTT)), CarcParams::default());
         let idle = rounds.idle(120);
         assert!((idle[0] - 0.0737).abs() < 5e-5, "{}", idle[0]);
         assert!(idle[60..].iter().all(|&share| share == 0.0), "{idle:?}");
@@ -140,17 +140,13 @@ fn a_receiver_that_returns_credits_by_the_round_stops_idling() {
     }
 }
 
-/// Rule 4.3 of the sheet: with C = 196,608 the third window at three tenths of the rate moves delta to -C/8 = -24,576, a quarter
-/// of the way at once. Until the mean of the rate has come within a tenth, 3 + 7 (7/8)^k < 3.33 after 23 windows, the goal
-/// falls to -C/2. From then on it recovers in 16 windows of C/32.
-#[test]
-fn a_receiver_that_slows_down_gets_less_than_its_share() {
-    let mut law = RoundWise::new(Some(Span::from_ns(RTT))).law;
+/// Delta after each of 60 windows of 100 us, the first four at 10 GB/s, the others at three tenths of it, with a queue that grows in the first six of those.
+fn deltas(params: CarcParams) -> Vec<i64> {
+    let mut law = RoundWise::new(Some(Span::from_ns(RTT)), params).law;
     let mut totals = PoolTotals { outstanding: 100_000, ..PoolTotals::default() };
     let mut deltas = Vec::new();
     for window in 1..=60_u64 {
         let now = Time::ZERO + Span::from_us(100 * window);
-        // Three tenths of the rate from the fifth window on, and a queue that grows for six.
         let (bytes, us) =
             if window < 5 { (1_000_000, 110) } else { (300_000, 110 + 50 * (window - 4).min(6)) };
         totals.completed += bytes;
@@ -160,8 +156,67 @@ fn a_receiver_that_slows_down_gets_less_than_its_share() {
         }
         deltas.push(law.delta);
     }
+    deltas
+}
+
+/// Rule 4.3 of the sheet: with C = 196,608 the third window at three tenths of the rate moves delta to -C/8 = -24,576, a quarter
+/// of the way at once. Until the mean of the rate has come within a tenth, 3 + 7 (7/8)^k < 3.33 after 23 windows, the goal
+/// falls to -C/2. From then on it recovers in 16 windows of C/32.
+#[test]
+fn a_receiver_that_slows_down_gets_less_than_its_share() {
+    let deltas = deltas(CarcParams::default());
     assert!(deltas[..6].iter().all(|&delta| delta == 0), "{deltas:?}");
     assert_eq!(deltas[6], -6144);
     assert!((-98_304..-96_000).contains(&deltas[26]), "{deltas:?}");
     assert!(deltas[27..].is_sorted() && deltas[59] > -200, "{deltas:?}");
+}
+
+/// The same windows under other numbers, delta going all of its way at once. Two slow ones take half of C = 196,608, of which three tenths may be taken, until the
+/// 27th one has the mean within a tenth; each later window gives back a sixteenth. With the mean at the latest rate one window is slow and not two; of a fall by seven tenths none is.
+#[test]
+fn numbers_of_the_rule_are_parameters() {
+    let other = CarcParams {
+        delta_gain: PartOfWay::new(100),
+        slow_windows: Windows::new(2),
+        slow_step: Gain::from_shift(1),
+        recovery_step: Gain::from_shift(4),
+        most_below: Below::new(30),
+        ..CarcParams::default()
+    };
+    let found = deltas(other.clone());
+    assert_eq!(found[..7], [0, 0, 0, 0, 0, -58_982, -58_982]);
+    let back = found.iter().rposition(|&delta| delta == -58_982).unwrap();
+    assert_eq!(found[back + 1..][..6], [-46_694, -34_406, -22_118, -9_830, 0, 0]);
+    let none = |params| deltas(params).iter().all(|&delta| delta == 0);
+    assert!(none(CarcParams { rate_gain: Gain::from_shift(0), ..other.clone() }));
+    let one = CarcParams { slow_windows: Windows::new(1), ..other };
+    assert!(none(CarcParams { slow_percent: Fall::new(70), ..one.clone() }));
+    assert!(!none(CarcParams { slow_percent: Fall::new(69), ..one }));
+}
+
+/// Twelve parts in a hundred of a connection's C of 12,288 are less than what a round trip holds, 15,625 lines: delta stops at 1,474.
+#[test]
+fn delta_stops_at_its_bound() {
+    let at = PoolStart {
+        llc: Bytes::new(12 << 20),
+        line: Bytes::new(64),
+        connections: 16,
+        base_rtt: Some(Span::from_ns(RTT)),
+        seed: 1,
+    };
+    for (percent, delta) in [(12, 1_474), (100, 12_288), (1000, 15_625)] {
+        let params = CarcParams { most_above: Above::new(percent), ..CarcParams::default() };
+        let mut law = Carc::start(&Arc::new(params), Time::ZERO, at, &mut Acts::default());
+        let mut totals = PoolTotals { blocked: 1, ..PoolTotals::default() };
+        for us in (100..=5000).step_by(100) {
+            totals.completed += 1_000_000;
+            let latency = Span::from_ns(RTT);
+            let event = PoolEvent::Completed { bytes: Bytes::new(1_000_000), latency };
+            for event in [event, PoolEvent::Wake] {
+                let now = Time::ZERO + Span::from_us(us);
+                law.step(now, PoolSeen { totals: &totals, event }, &mut Acts::default());
+            }
+        }
+        assert_eq!(law.delta, delta, "{percent} %");
+    }
 }
