@@ -203,6 +203,11 @@ impl PoolDriver {
         i64::try_from(i128::from(self.limit) - i128::from(share)).unwrap_or(i64::MAX)
     }
 
+    /// When the request was made that has waited longest for credits, if any waits.
+    pub fn blocked_since(&self) -> Option<Time> {
+        self.blocked.front().map(|oldest| oldest.since)
+    }
+
     /// How the connection stands.
     pub fn totals(&self) -> &PoolTotals {
         &self.totals

@@ -44,6 +44,8 @@ pub struct CreditsSample {
     pub delta: i64,
     /// Requests that wait for credits.
     pub blocked: u64,
+    /// Longest that one of those has waited.
+    pub longest: Span,
 }
 
 impl CreditsSample {
@@ -55,6 +57,7 @@ impl CreditsSample {
             limit: self.limit.saturating_add(other.limit),
             delta: self.delta.saturating_add(other.delta),
             blocked: self.blocked + other.blocked,
+            longest: self.longest.max(other.longest),
         }
     }
 }

@@ -324,6 +324,42 @@ fn a_short_run_keeps_every_sample() {
     }
 }
 
+/// U against D, S and Q over the states that it passes, misses by cause, frames without a buffer, credits, and how many requests wait for some and how long: the
+/// longest is 40 us. A host without a cache of buffers has none of these, one without pools no credits.
+#[test]
+fn a_cache_of_buffers_and_its_credits_have_panels_over_time() {
+    let about = about(&[1]);
+    let whole = with_memory_series(run(1, 50), Span::from_us(10));
+    let cache = [
+        "Unread data in receive buffers (U), MB",
+        "S: cache 24.8",
+        "S1: U up to D",
+        "S3: above S",
+        "Reads that miss the cache, %",
+        "evicted by the NIC",
+        "evicted by a core",
+        "Frames without a receive buffer, packets/µs",
+    ];
+    let credits = [
+        "Credits of the cache, MB",
+        "limit: shares and delta",
+        "Requests that wait for credits",
+        "Longest of their waits so far, µs",
+    ];
+    let shown = |run: &RunRecord| {
+        let html = page(&about, std::slice::from_ref(run));
+        let in_page = |texts: &[&str]| texts.iter().map(|text| html.contains(text)).collect();
+        let [cache, credits]: [Vec<bool>; 2] = [in_page(&cache), in_page(&credits)];
+        (cache, credits, html.contains("\"max\":50,\"unit\":\"µs\""))
+    };
+    let mut run = whole;
+    assert_eq!(shown(&run), (vec![true; 8], vec![true; 4], true));
+    run.memory_series[0].samples.iter_mut().for_each(|sample| sample.credits = None);
+    assert_eq!(shown(&run), (vec![true; 8], vec![false; 4], false));
+    run.memory_series[0].samples.iter_mut().for_each(|sample| sample.cache = None);
+    assert_eq!(shown(&run), (vec![false; 8], vec![false; 4], false));
+}
+
 /// Marks of hosts are marks: "none" never stands above them.
 #[test]
 fn marks_of_hosts_count_among_marks() {

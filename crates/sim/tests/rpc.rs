@@ -383,6 +383,8 @@ fn a_cache_is_shared_by_those_that_are_active() {
         let last = record.memory_series[0].samples.last().expect("it was sampled");
         let credits = last.credits.expect("pools share this cache");
         assert!(credits.outstanding > 0 && credits.blocked > 0, "{credits:?}");
+        // Four requests of 1 MB take 3.3 ms over the link: the last has waited for some of that, and none for more.
+        assert!((Span::from_us(100)..Span::from_ms(4)).contains(&credits.longest), "{credits:?}");
         record.connections.iter().map(|row| row.credits.unwrap().limit).collect::<Vec<_>>()
     };
     let share = 16_384 / 16;

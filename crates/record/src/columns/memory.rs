@@ -244,7 +244,7 @@ pub(super) static MEMORY_SERIES: Of<MemoryPoint> = Of {
             = |p, of| Maybe(p.of(of).cache.map(|cache| cache.waited.into())) => |p, c| p.cache(c.some()?, |cache, n| cache.waited = n)]
         ["rnr_refused_frames" "packets" "",
             = |p, of| Maybe(p.of(of).cache.map(|cache| cache.refused.into())) => |p, c| p.cache(c.some()?, |cache, n| cache.refused = n)]
-        ["credits_outstanding" "lines" "Lines of 64 bytes of requests that are posted and whose credits have not come back, at that instant, of all connections with a pool to this host; empty without one, as the next three.",
+        ["credits_outstanding" "lines" "Lines of 64 bytes of requests that are posted and whose credits have not come back, at that instant, of all connections with a pool to this host; empty without one, as the next four.",
             = |p, of| Maybe(p.of(of).credits.map(|credits| credits.outstanding)) => |p, c| p.credits(c.some()?, |credits, n| credits.outstanding = n)]
         ["credits_limit" "lines" "Most that credits_outstanding may be, but for requests larger than a connection's limit.",
             = |p, of| Maybe(p.of(of).credits.map(|credits| credits.limit)) => |p, c| p.credits(c.some()?, |credits, n| credits.limit = n)]
@@ -252,5 +252,7 @@ pub(super) static MEMORY_SERIES: Of<MemoryPoint> = Of {
             = |p, of| Owned(p.of(of).credits.map_or(String::new(), |credits| credits.delta.to_string())) => |p, c| p.credits(c.some()?, |credits, n| credits.delta = n)]
         ["blocked_requests" "" "",
             = |p, of| Maybe(p.of(of).credits.map(|credits| credits.blocked)) => |p, c| p.credits(c.some()?, |credits, n| credits.blocked = n)]
+        ["longest_blocked_ps" "ps" "Time that the one of blocked_requests has waited that waits longest, in picoseconds; 0 if none waits.",
+            = |p, of| Maybe(p.of(of).credits.map(|credits| credits.longest.as_ps())) => |p, c| p.credits(c.some()?, |credits, n| credits.longest = Span::from_ps(n))]
     },
 };

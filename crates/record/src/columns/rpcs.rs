@@ -56,7 +56,7 @@ pub(super) static CONNECTIONS: Of<Connection> = Of {
             = |c, _| Maybe(c.row.credits.map(|of| of.limit)) => |c, cell| set(&mut c.row, cell, |of, n| of.limit = n)?]
         ["most_credits" "lines" "Most that they ever held; empty without pool.",
             = |c, _| Maybe(c.row.credits.map(|of| of.most)) => |c, cell| set(&mut c.row, cell, |of, n| of.most = n)?]
-        ["pooled_requests" "" "Requests that the application made in the whole run; empty without pool.",
+        ["pooled_requests" "" "Requests that the application made in the whole run, with pool.fragment their pieces; empty without pool.",
             = |c, _| Maybe(c.row.credits.map(|of| of.requests)) => |c, cell| set(&mut c.row, cell, |of, n| of.requests = n)?]
         ["blocked_requests" "" "Of pooled_requests, requests that had to wait for credits. In memory_series.csv: requests that wait at that instant, of all connections with a pool to the host.",
             = |c, _| Maybe(c.row.credits.map(|of| of.blocked)) => |c, cell| set(&mut c.row, cell, |of, n| of.blocked = n)?]

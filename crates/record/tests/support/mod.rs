@@ -193,6 +193,7 @@ pub fn with_memory_series(mut run: RunRecord, every: Span) -> RunRecord {
                 limit: if busy { 90_000 } else { 110_000 },
                 delta: if busy { -8_304 } else { 11_696 },
                 blocked: u64::from(busy) * 7,
+                longest: Span::from_us(u64::from(busy) * 40),
             }),
         });
         series.by_antagonist.extend([if busy { 12.0 - f32::from(level) } else { 0.0 }, 1.5]);

@@ -46,6 +46,7 @@ impl Observer for PoolSamples {
                 limit: pool.limit(),
                 delta: pool.delta(),
                 blocked: pool.totals().blocked.into(),
+                longest: pool.blocked_since().map_or(Span::ZERO, |since| now.since(since)),
             });
         }
     }

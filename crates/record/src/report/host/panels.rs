@@ -6,6 +6,7 @@ use crate::human::sig3;
 use crate::memory_series::{CacheSample, CreditsSample, MemorySample, MemorySeries};
 use crate::rows::MemoryRow;
 use crate::svg::{Axis, Canvas, Frame, Plot, esc, plain, quarters, time_unit};
+use forebay_units::Span;
 use std::fmt::Write;
 
 /// Bins that a page keeps of a whole run: two for each pixel at an eighth of it.
@@ -231,13 +232,14 @@ fn state(unread: u64, row: &MemoryRow) -> usize {
     if unread >= *queue { 3 } else { usize::from(unread > *ddio) + usize::from(unread > *cache) }
 }
 
-/// Credits of the host's cache, and requests that wait for some, where pools hold requests to them.
+/// Credits of the host's cache, and how many requests wait for some and how long, where pools hold requests to them.
 fn credits(series: &MemorySeries) -> Vec<Panel> {
     let samples: Option<Vec<_>> = series.samples.iter().map(|sample| sample.credits).collect();
     let Some(samples) = samples.filter(|samples| !samples.is_empty()) else { return Vec::new() };
     let all = |value: &dyn Fn(&CreditsSample) -> f32| samples.iter().map(value).collect();
     let trace = |name: &str, class, values, look| Trace { name: name.into(), class, values, look };
     let megabytes = |lines: f64| (lines * LINE * 1e-6) as f32;
+    let us = |span: Span| (span.as_ps() as f64 * 1e-6) as f32;
     let panel =
         |title, unit, traces| Panel { title, unit, traces, rules: Vec::new(), stacked: false };
     let (out, limit, shares) = (
@@ -259,6 +261,11 @@ fn credits(series: &MemorySeries) -> Vec<Panel> {
             "Requests that wait for credits",
             "",
             vec![trace("blocked", "s1", all(&|credits| credits.blocked as f32), Look::Ranged)],
+        ),
+        panel(
+            "Longest of their waits so far",
+            "µs",
+            vec![trace("longest wait", "s1", all(&|credits| us(credits.longest)), Look::Ranged)],
         ),
     ]
 }
