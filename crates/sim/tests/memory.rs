@@ -472,6 +472,28 @@ fn a_receive_queue_that_runs_out_holds_its_senders() {
     }
 }
 
+/// TCP knows no RNR NAK: its data gets another buffer, as without `rnr`, and none of it is lost to it. RDMA beside it into the same queue is refused as before.
+#[test]
+fn a_receive_queue_refuses_only_who_understands_it() {
+    let record = |transport: &str| {
+        agreed(&scenario(&format!(
+            "version = 1\nstop = {{ time = \"20ms\" }}\n[fabric]\nkind = \"star\"\nhosts = 3\n\
+             host_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\n[[host.override]]\nwhere = \"host[0]\"\n\
+             [host.override.memory]\ncores = 1\nread_placed = true\nper_kilobyte = \"1us\"\nddio = true\ncache_model = \"buffers\"\n\
+             nic_buffer = \"2MB\"\nrq = {{ depth = 64, buffer = \"4KiB\", rnr = \"nak\" }}\n\
+             [transport]\nkind = \"tcp\"\nlaw = \"reno\"\nmss = \"4000B\"\n\
+             [transports.rdma]\nkind = \"rdma\"\nlaw = \"dcqcn\"\nmtu = \"4000B\"\n\
+             [[traffic]]\nkind = \"rpc\"\nfrom = [\"host[1]\", \"host[2]\"]\nto = \"host[0]\"\nrequest = \"400KB\"\ncount = 5\n{transport}"
+        )))
+    };
+    let tcp = record("");
+    assert_eq!((tcp.rpcs.len(), tcp.memory[0].rnr_refused), (10, 0));
+    assert!(tcp.rpcs.iter().all(|rpc| rpc.latency().is_some()), "{:?}", tcp.memory[0]);
+    assert!(tcp.flows.iter().all(|flow| flow.retransmits == 0));
+    let rdma = record("transport = \"rdma\"\n");
+    assert!(rdma.memory[0].rnr_refused > 0 && rdma.rpcs.iter().all(|rpc| rpc.latency().is_some()));
+}
+
 /// The same queue behind a NIC that drops: data that go-back-N discards behind a gap gives its buffer back, or what fills the gap would
 /// never find one.
 #[test]

@@ -9,7 +9,7 @@
 //! Leaves out: reads of page tables from memory, translations that a driver invalidates, ways, sets and replacement order, and the cache's other users; so `miss` is the share that does not fit. With a
 //! [`ReceiveQueue`] both shares are those of its buffers instead.
 //!
-//! Source: paper 2.1 and figure 3; "leaky DMA" of earlier work by the same lab.
+//! Source: hostCC (SIGCOMM 2023), section 2.1 and figure 3. Buffers one by one: CARC (APNet 2025), section 3.1.
 
 use super::buffers::Congestion;
 use super::iio::{Holds, Landing};

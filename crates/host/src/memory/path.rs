@@ -216,11 +216,17 @@ impl MemoryPath {
         self.nics.others().iter().fold(due, |due, nic| due.min(nic.iio.next_delivery()))
     }
 
-    /// Whether the NIC refuses a packet that comes from the cable, for want of a receive buffer. Then it is not offered.
-    pub fn refuse(&mut self, now: Time, packet: &Packet) -> Option<Refusal> {
+    /// Whether the NIC refuses a packet that comes from the cable, for want of a receive buffer. Then it is not offered. Data whose sender does not
+    /// understand an RNR NAK is not refused.
+    pub fn refuse(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        understands: impl FnOnce() -> bool,
+    ) -> Option<Refusal> {
         self.llc.queue()?;
         self.move_to(now);
-        let refusal = self.llc.queue()?.refuse(packet);
+        let refusal = self.llc.queue()?.refuse(packet, understands);
         self.planned = false;
         refusal
     }

@@ -163,8 +163,12 @@ impl ReceiveQueue {
         u64::from(packet.size).div_ceil(self.size).max(1) as u32
     }
 
-    /// Whether a NIC refuses a packet that comes, and what it answers.
-    pub(super) fn refuse(&mut self, packet: &Packet) -> Option<Refusal> {
+    /// Whether a NIC refuses a packet that comes, and what it answers: data without buffers whose sender `understands` an RNR NAK.
+    pub(super) fn refuse(
+        &mut self,
+        packet: &Packet,
+        understands: impl FnOnce() -> bool,
+    ) -> Option<Refusal> {
         if self.rnr != Some(Rnr::Nak) || packet.kind != Kind::Data {
             return None;
         }
@@ -172,7 +176,7 @@ impl ReceiveQueue {
         let queue = self.queues.of(flow, &mut self.cache);
         let refusal = match self.refused.get(&flow) {
             Some(first) if packet.seq > *first => Refusal::Silent,
-            _ if self.queues.posted(queue) < self.needs(packet) as usize => {
+            _ if self.queues.posted(queue) < self.needs(packet) as usize && understands() => {
                 self.refused.insert(flow, packet.seq);
                 Refusal::Nak
             }

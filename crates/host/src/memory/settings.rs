@@ -223,7 +223,7 @@ pub struct DdioSettings {
     /// With DDIO: model of what the cache holds. Default: "share".
     #[serde(rename = "cache_model", skip_serializing_if = "CacheModel::is_default")]
     pub model: CacheModel,
-    /// With cache_model = "buffers": receive queue that all flows of the host share. Default: none.
+    /// With cache_model = "buffers": receive queue of the host, or of each of its flows. No default.
     #[serde(rename = "rq", skip_serializing_if = "Option::is_none")]
     pub queue: Option<QueueSettings>,
     /// Receive buffers that it cycles through, per core: [`RING`].
@@ -335,7 +335,8 @@ fn is_shared(shared: &bool) -> bool {
 pub enum Rnr {
     /// It waits in the NIC buffer, and what comes behind it too.
     Wait,
-    /// The NIC refuses it, and what the flow sends behind it, with one RNR NAK; the sender repeats from there after transport.rnr_timer.
+    /// The NIC refuses it, and what the flow sends behind it, with one RNR NAK; the sender repeats from there after transport.rnr_timer. Data that
+    /// does not come over RDMA gets another buffer.
     Nak,
 }
 

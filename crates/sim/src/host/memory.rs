@@ -1,7 +1,7 @@
 //! The glue between a host's path to memory, its stack, and the law that rules over antagonists.
 
-use super::Host;
 use super::control::{Control, Registers, Whose, control};
+use super::{Common, Host};
 use crate::flow_map::FlowMap;
 use crate::inspect::MemoryState;
 use crate::options::SimError;
@@ -239,11 +239,15 @@ impl Host {
     /// A packet for the stack comes from the cable.
     pub(super) fn offer(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
         let Some(memory) = &mut self.memory else { return };
-        if let Some(refusal) = memory.path.refuse(now, packet) {
+        let common = &self.common;
+        let understands = || nak(common, packet).is_some();
+        if let Some(refusal) = memory.path.refuse(now, packet, understands) {
             trace(&mut self.digest, now, NOT_READY, packet);
             out.slab().release(packet.int_slot());
-            if refusal == Refusal::Nak {
-                self.refuse(now, packet);
+            if refusal == Refusal::Nak
+                && let Some(nak) = nak(&self.common, packet)
+            {
+                self.nic.enqueue(now, &nak);
             }
             return;
         }
@@ -252,16 +256,6 @@ impl Host {
             out.slab().release(packet.int_slot());
         }
         self.brake(now, out);
-    }
-
-    /// Tells the sender of data that no receive buffer is posted.
-    #[cold]
-    fn refuse(&mut self, now: Time, packet: &Packet) {
-        let spec = self.common.flows[packet.flow.0 as usize];
-        let cfg = &self.common.profiles[usize::from(spec.traffic)].transport;
-        if let Some(nak) = cfg.not_ready(packet, self.common.addrs[spec.src as usize]) {
-            self.nic.enqueue(now, &nak);
-        }
     }
 
     /// Sends a PFC frame to the switch where the fill of the NIC buffer crosses a threshold.
@@ -419,6 +413,14 @@ impl Host {
     pub fn memory(&self) -> Option<&Memory> {
         self.memory.as_deref()
     }
+}
+
+/// The RNR NAK that tells the sender of data that no receive buffer is posted; none if its transport has no such thing.
+#[cold]
+fn nak(common: &Common, data: &Packet) -> Option<Packet> {
+    let spec = common.flows[data.flow.0 as usize];
+    let transport = &common.profiles[usize::from(spec.traffic)].transport;
+    transport.not_ready(data, common.addrs[spec.src as usize])
 }
 
 /// A packet that the NIC had no room for, in a digest beside deliveries and what switches drop.
