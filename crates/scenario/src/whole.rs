@@ -128,6 +128,13 @@ fn pools_have_caches(scenario: &Scenario, judge: &mut Judge<'_>) {
         for name in &rpc.to {
             let Some(memory) = scenario.host.memory_at(name) else { continue };
             let Some(ddio) = &memory.settings.ddio else { continue };
+            if pool.cache.is_some_and(|part| part > ddio.cache) {
+                let text = format!(
+                    "is more than the cache of {name}; write at most \"{}\", or leave it out",
+                    ddio.cache
+                );
+                return judge.wrong(&format!("{path}.cache"), text);
+            }
             let lines = pool.cache.unwrap_or(ddio.cache).get() / LINE;
             let sharing = pairs(rpc) * u128::from(rpc.connections) / rpc.to.len().max(1) as u128;
             if lines > 0 && sharing > lines.into() {

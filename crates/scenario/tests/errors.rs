@@ -1680,6 +1680,12 @@ fn rpcs_that_make_no_sense() {
         ),
         (
             with(
+                "pool = { law = \"carc\", cache = \"2MiB\" }\n[host.memory]\nddio = true\ncache = \"1MiB\"",
+            ),
+            "pool.cache: \"2MiB\" is more than the cache of leaf[1].host[0]; write at most \"1MiB\", or leave it out",
+        ),
+        (
+            with(
                 "connections = 17\npool = { law = \"carc\", cache = \"1KiB\" }\n[host.memory]\nddio = true",
             ),
             "pool: shares 16 lines of the cache of leaf[1].host[0] among 17 connections, less than one for each; write fewer connections, or a larger cache",
@@ -1854,6 +1860,15 @@ fn hosts_that_nobody_can_build() {
             "ddio = true\ncache = \"11KiB\"\ncache_model = \"buffers\"\nrq = { depth = 8192, buffer = \"2049B\" }",
             "20:31: host.memory.rq.buffer: \"2049B\" is more than the NIC's ways hold; write at most \"2KiB\"",
         ),
+        (
+            "ddio = true\ncache = \"351B\"\ncache_model = \"buffers\"\nrq = { depth = 8192, buffer = \"2KiB\" }",
+            "18:9: host.memory.cache: \"351B\" leaves the NIC's ways less than a line of 64B; write at least \"352B\"",
+        ),
+        (
+            "ddio = true\ncache_model = \"buffers\"\nrq = { depth = 8192, buffer = \"2KiB\", assemble = \"2047B\" }",
+            "19:50: host.memory.rq.assemble: \"2047B\" holds no buffer of 2KiB; write at least \"2KiB\", or leave it out where cores copy nothing",
+        ),
+        ("cores = 0", "17:9: host.memory.cores: 0 is out of range; write 1 to 4096"),
         (
             "cores = 3\nsmt = 2",
             "17:9: host.memory.cores: 3 counts threads, two to a core with smt = 2; write 4",

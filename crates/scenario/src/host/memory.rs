@@ -214,12 +214,24 @@ impl Memory {
             let least = LEAST_BUFFER.get().div_ceil(buffer.get());
             let text = format!("holds less than the largest frame; write at least {least}");
             judge.wrong(&at("rq.depth"), text);
+        } else if ddio.ways <= ddio.cache_ways && ddio.share() < LINE {
+            let least = Bytes::new(u64::from(ddio.cache_ways) * LINE.div_ceil(ddio.ways.into()));
+            let text = format!(
+                "leaves the NIC's ways less than a line of 64B; write at least \"{least}\""
+            );
+            judge.wrong(&at("cache"), text);
         } else if ddio.ways <= ddio.cache_ways && queue.capacity(ddio).ddio == 0 {
             let text = format!(
                 "is more than the NIC's ways hold; write at most \"{}\"",
                 Bytes::new(ddio.share())
             );
             judge.wrong(&at("rq.buffer"), text);
+        }
+        if queue.assemble.is_some_and(|copies| copies < buffer) {
+            let text = format!(
+                "holds no buffer of {buffer}; write at least \"{buffer}\", or leave it out where cores copy nothing"
+            );
+            judge.wrong(&at("rq.assemble"), text);
         }
     }
 
