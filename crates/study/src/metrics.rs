@@ -123,7 +123,7 @@ const TAIL: [Named<OfLatency>; 8] = [
     ("max", "largest", |l| &l.max),
 ];
 
-const RPC_SPREADS: [Named<OfRpcs>; 4] = [
+const RPC_SPREADS: [Named<OfRpcs>; 7] = [
     ("rpc.request_goodput_gbps", "payload of requests delivered, Gb/s", |r| {
         &r.request_goodput_gbps
     }),
@@ -132,6 +132,13 @@ const RPC_SPREADS: [Named<OfRpcs>; 4] = [
     }),
     ("rpc.rpcs_per_s", "RPCs completed per second of virtual time", |r| &r.rpcs_per_s),
     ("rpc.jain_fairness", "Jain's index of the goodput of connections", |r| &r.jain_fairness),
+    ("rpc.credit_limit", "credits that a connection with a pool may hold at the end, lines", |r| {
+        some(&r.credit_limit)
+    }),
+    ("rpc.blocked_share", "share of requests that waited for credits, warm-up included", |r| {
+        some(&r.blocked_share)
+    }),
+    ("rpc.blocked_us", "mean wait of those in microseconds", |r| some(&r.blocked_us)),
 ];
 
 const RPC_COUNTS: [Named<Count>; 2] = [
@@ -260,7 +267,7 @@ fn port_total(summary: &Summary, counter: &str) -> f64 {
     summary.network.port_totals.get(counter).copied().unwrap_or(0) as f64
 }
 
-const COUNTS: [Named<Count>; 20] = [
+const COUNTS: [Named<Count>; 22] = [
     ("drops", "packets refused for lack of buffer, over all seeds", |s| {
         s.network.dropped_packets as f64
     }),
@@ -291,6 +298,12 @@ const COUNTS: [Named<Count>; 20] = [
     ),
     ("nic_drops", "packets that NICs dropped where memory is modelled, over all seeds", |s| {
         s.network.nic_dropped_packets as f64
+    }),
+    ("rnr_refused", "frames that NICs refused for want of a receive buffer, over all seeds", |s| {
+        s.memory.as_ref().map_or(0.0, |m| m.mean_over_hosts.rnr_refused_frames as f64)
+    }),
+    ("rnr_waited", "frames that waited in a NIC for a receive buffer, over all seeds", |s| {
+        s.memory.as_ref().map_or(0.0, |m| m.mean_over_hosts.rnr_waited_frames as f64)
     }),
     ("host_marks", "packets that got a congestion mark at such hosts, over all seeds", |s| {
         s.network.host_marked_packets as f64
@@ -364,10 +377,17 @@ const SPREADS: [Named<Spread>; 16] = [
 
 /// One of some estimates, without a value where nothing was measured: a cache whose buffers are not followed has no states.
 fn part(of: &[Estimate], which: usize) -> &Estimate {
-    static ABSENT: Estimate =
-        Estimate { mean: None, ci95: None, ci95_absent_because: None, per_seed: Vec::new() };
     of.get(which).unwrap_or(&ABSENT)
 }
+
+/// An estimate that only some runs have: without a pool there are no credits.
+fn some(of: &Option<Estimate>) -> &Estimate {
+    of.as_ref().unwrap_or(&ABSENT)
+}
+
+/// What nothing was measured of.
+static ABSENT: Estimate =
+    Estimate { mean: None, ci95: None, ci95_absent_because: None, per_seed: Vec::new() };
 
 /// All metrics, in the order of `forebay list metrics`.
 pub fn all() -> Vec<Metric> {
@@ -444,5 +464,14 @@ mod tests {
         summary.memory.as_mut().unwrap().mean_over_hosts.cache_state_shares = shares.into();
         assert_eq!(value(&summary, "memory.cache_states.s2"), Some(0.3));
         assert_eq!(value(&summary, "memory.cache_states.s4"), Some(0.0));
+        assert_eq!(value(&summary, "rnr_refused"), Some(0.0));
+        summary.memory.as_mut().unwrap().mean_over_hosts.rnr_refused_frames = 7;
+        assert_eq!(value(&summary, "rnr_refused"), Some(7.0));
+        assert_eq!(value(&summary, "rpc.blocked_us"), None, "nobody made a request");
+        let overall =
+            RpcClass { blocked_us: Some(Estimate::new(vec![Some(2.5)])), ..<_>::default() };
+        summary.rpc = Some(forebay_record::RpcSummary { overall, ..<_>::default() });
+        assert_eq!(value(&summary, "rpc.blocked_us"), Some(2.5));
+        assert_eq!(value(&summary, "rpc.blocked_share"), None, "it has no pool");
     }
 }
