@@ -136,7 +136,7 @@ fn pools_have_caches(scenario: &Scenario, judge: &mut Judge<'_>) {
                 return judge.wrong(&format!("{path}.cache"), text);
             }
             let lines = pool.cache.unwrap_or(ddio.cache).get() / LINE;
-            let sharing = pairs(rpc) * u128::from(rpc.connections) / rpc.to.len().max(1) as u128;
+            let sharing = sharing(scenario, name);
             if lines > 0 && sharing > lines.into() {
                 let text = format!(
                     "shares {lines} lines of the cache of {name} among {sharing} connections, less than one for each; write fewer connections, or a larger cache"
@@ -152,6 +152,15 @@ fn pools_have_caches(scenario: &Scenario, judge: &mut Judge<'_>) {
             }
         }
     }
+}
+
+/// Connections with a pool to this server, of all entries.
+fn sharing(scenario: &Scenario, server: &String) -> u128 {
+    let pooled = scenario.traffic.iter().filter_map(|entry| match &entry.kind {
+        TrafficKind::Rpc(rpc) if rpc.pool.is_some() && rpc.to.contains(server) => Some(rpc),
+        _ => None,
+    });
+    pooled.map(|rpc| pairs(rpc) * u128::from(rpc.connections) / rpc.to.len() as u128).sum()
 }
 
 /// Refuses traffic that no memory would hold, naming the entry that makes most flows.

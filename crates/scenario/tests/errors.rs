@@ -1691,6 +1691,13 @@ fn rpcs_that_make_no_sense() {
             "pool: shares 16 lines of the cache of leaf[1].host[0] among 17 connections, less than one for each; write fewer connections, or a larger cache",
         ),
         (
+            with(&format!(
+                "connections = 9\npool = {{ law = \"carc\", cache = \"1KiB\" }}\n[[traffic]]\nkind = \"rpc\"\n{pair}request = \"1KB\"\nconnections = 8\n\
+                 pool = {{ law = \"carc\", cache = \"1MiB\" }}\n[host.memory]\nddio = true"
+            )),
+            "pool: shares 16 lines of the cache of leaf[1].host[0] among 17 connections, less than one for each; write fewer connections, or a larger cache",
+        ),
+        (
             with(
                 "transport = \"rdma\"\npool = { law = \"carc\" }\n[host.memory]\nddio = true\ncache_model = \"buffers\"\n\
                  rq = { depth = 4096, buffer = \"4KiB\" }\n[transports.rdma]\nkind = \"rdma\"\nlaw = \"dcqcn\"",
