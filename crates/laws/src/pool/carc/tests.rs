@@ -183,14 +183,14 @@ fn numbers_of_the_rule_are_parameters() {
         most_below: Below::new(30),
         ..CarcParams::default()
     };
-    let found = deltas(other.clone());
+    let found = deltas(other);
     assert_eq!(found[..7], [0, 0, 0, 0, 0, -58_982, -58_982]);
     let back = found.iter().rposition(|&delta| delta == -58_982).unwrap();
     assert_eq!(found[back + 1..][..6], [-46_694, -34_406, -22_118, -9_830, 0, 0]);
     let none = |params| deltas(params).iter().all(|&delta| delta == 0);
-    assert!(none(CarcParams { rate_gain: Gain::from_shift(0), ..other.clone() }));
+    assert!(none(CarcParams { rate_gain: Gain::from_shift(0), ..other }));
     let one = CarcParams { slow_windows: Windows::new(1), ..other };
-    assert!(none(CarcParams { slow_percent: Fall::new(70), ..one.clone() }));
+    assert!(none(CarcParams { slow_percent: Fall::new(70), ..one }));
     assert!(!none(CarcParams { slow_percent: Fall::new(69), ..one }));
 }
 
