@@ -321,6 +321,7 @@ pub fn only_by_name(suite: &str) -> &'static [&'static str] {
 /// Ends of ids of rows that stand once under each reading of a text; the verdict on it names the first, which may have none.
 pub fn readings(suite: &str) -> &'static [&'static str] {
     match split(suite).0 {
+        "rdma" => &["", "-bounded"],
         "hostcc" => &["", "-resting", "-threshold", "-noecn"],
         "hiercc" => {
             &["-recommended-count", "-recommended", "-literal", "-own", "-printed", "-paced"]

@@ -11,8 +11,12 @@
 //! `form = "delay"` (theta-PowerTCP) needs no switch: G = (1 + change of the round-trip time over time) RTT / T, once per round trip.
 //! What grows on the way back counts as well, and what is below the resolution of the round-trip time is not seen.
 //!
+//! Where senders have stopped, nothing comes in: power is read as none while the queue still stands, and all windows jump to their most.
+//! That can go on for ever (a limit cycle). `least_current` bounds what comes in from below, as the public code does.
+//!
 //! Source: Addanki et al., NSDI 2022, algorithms 1 and 2; number of flows, and T where nobody knows it: the Linux module of one of
-//! its groups. The public ns-3 code differs (rate out alone, G over 0.95, another beta) and is not modelled.
+//! its groups. The public ns-3 code differs: of it there is the bound, 0.5 of a hop's rate, and not the rest (rate out alone, G over 0.95,
+//! another beta).
 //! Needs: telemetry of each hop, or with delay nothing; an ACK for every packet; T. State: 96 bytes, 256 apart for
 //! telemetry, parameters shared. Floats, by `+ - * /` alone.
 //! Deviation: never more than B T + beta, where a lone flow rests (Assumption; a link of a host has no queue that a switch could
@@ -34,6 +38,8 @@ params! {
         gamma: Share = Share::new(0.9) => "NSDI 2022",
         /// Flows that share the host's link; each holds an nth of B T in the queue.
         flows: Flows = Flows::new(10) => "the Linux module, expected_flows",
+        /// Least rate into a hop that power counts, over the hop's rate; 0: whatever comes in.
+        least_current: Current = Current::new(0.0) => "NSDI 2022; its public ns-3 code has 0.5",
         /// T; auto: as the scenario knows it, or else 13us, or with delay the least measured.
         base_rtt: BaseRtt = BaseRtt(None) => "as HPCC, SIGCOMM 2019; with delay the Linux module",
     }
@@ -52,6 +58,11 @@ choice! {
 decimal! {
     /// A share of something.
     pub struct Share: "share" from 0.01 to 1.0;
+}
+
+decimal! {
+    /// What comes into a hop over the hop's rate.
+    pub struct Current: "share" from 0.0 to 1.0;
 }
 
 whole! {
@@ -121,7 +132,7 @@ impl FlowLaw for PowerTcp {
         match seen.event {
             FlowEvent::Ack { sample, hops, .. } => {
                 let power = match &mut self.by {
-                    By::Hops => of_hops(self.base, hops),
+                    By::Hops => of_hops(self.base, self.params.least_current.get(), hops),
                     By::Delay { .. } => self.of_delay(now, seen.totals, sample.rtt),
                 };
                 let Some((power, dt)) = power else { return };
@@ -171,7 +182,8 @@ impl PowerTcp {
         }
         let rtt = rtt.as_secs_f64();
         let slope = (rtt - prev.as_secs_f64()) / dt;
-        Some(((slope + 1.0) * rtt / self.base, dt))
+        let current = (slope + 1.0).max(self.params.least_current.get());
+        Some((current * rtt / self.base, dt))
     }
 
     fn smooth(&mut self, power: f64, dt: f64) {
@@ -194,11 +206,11 @@ impl PowerTcp {
 const LEAST_POWER: f64 = 1e-6;
 
 /// The most power that a hop shows since the last ACK, and the time between them in s.
-fn of_hops(base: f64, hops: &[IntHop]) -> Option<(f64, f64)> {
+fn of_hops(base: f64, least_current: f64, hops: &[IntHop]) -> Option<(f64, f64)> {
     let mut most: Option<(f64, f64)> = None;
     for hop in hops.iter().filter_map(IntHop::change) {
         let [before, after] = hop.queue;
-        let current = (after - before + hop.sent) / hop.dt;
+        let current = ((after - before + hop.sent) / hop.dt).max(least_current * hop.rate);
         let voltage = after + hop.rate * base;
         let power = (current * voltage / (hop.rate * hop.rate * base)).max(0.0);
         if most.is_none_or(|(least, _)| power > least) {

@@ -57,7 +57,23 @@ pub(super) fn measure(law: Law, rest: Rest, measured: &mut Measured) -> f64 {
     if law == Law::Dcqcn {
         measured.insert(format!("{figure}-{name}-marks"), marks(&seen));
     }
+    if law == Law::PowerTcp {
+        bounded_power(rest, measured);
+    }
     seen.lost()
+}
+
+/// PowerTCP with the bound of its public code on what comes in.
+fn bounded_power(rest: Rest, measured: &mut Measured) {
+    let params =
+        Some("params = { form = \"int\", gamma = 0.9, flows = 10, least_current = 0.5 }\n");
+    let setup = Setup { every: Some("1us"), params, ..rest.setup(Law::PowerTcp) };
+    let seen = run("rdma", &setup.text(), SPAN.0, SPAN.1);
+    let figure = rest.figure;
+    let jain = jain(&rates(&seen)).unwrap_or(0.0);
+    measured.insert(format!("{figure}-powertcp-jain-bounded"), jain);
+    measured.insert(format!("{figure}-powertcp-share-bounded"), share(&seen));
+    measured.insert(format!("{figure}-powertcp-queue-bounded"), mean(queue(&seen).values()));
 }
 
 fn plain_timely(rest: Rest, measured: &mut Measured) {

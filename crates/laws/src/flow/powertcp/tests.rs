@@ -87,6 +87,22 @@ fn power_sees_where_a_queue_is_going() {
     assert!(rig.law.power < 0.01);
 }
 
+/// A product of queue drains and nothing comes in: with half the link's rate as the bound, power is 0.5 (0 + 1) and not 0. The same by
+/// delay, from 40 to 20 us in 20.
+#[test]
+fn what_comes_in_counts_as_least_current_at_least() {
+    let least_current = Current::new(0.5);
+    let params = PowerTcpParams { least_current, ..PowerTcpParams::default() };
+    let mut rig = Rig::new(params.clone());
+    rig.ack(Span::ZERO, 0.0, BDP, 0.0);
+    near(rig.ack(T, BDP, 0.0, 100_000.0), 0.9 * (200_000.0 + BETA) + 0.1 * BDP);
+    near(rig.law.power, 0.5);
+    let mut rig = Rig::new(PowerTcpParams { form: Form::Delay, ..params });
+    rig.rtt(Span::from_us(40), Span::from_us(40), 100_000.0);
+    rig.rtt(Span::from_us(20), Span::from_us(20), 100_000.0);
+    near(rig.law.power, 0.5);
+}
+
 /// Half a round trip moves the smoothed power by half.
 #[test]
 fn power_is_smoothed_over_a_round_trip() {
