@@ -195,9 +195,21 @@ pub(super) fn figure_15(lab: &Lab, all: &mut Measured) {
     added(lab, all, "fig15-dctcp-p99".into(), run(Beside::Congested), (9900, US));
     added(lab, all, "fig15-dctcp-p999".into(), run(Beside::Congested), (9990, MS));
     added(lab, all, "fig15-hostcc-p99".into(), run(Beside::HostCc), (9900, US));
-    for (size, name) in [SIZES[0], SIZES[4]] {
+    for (size, name) in SIZES {
         timeouts(lab, all, format!("fig15-{name}-p999"), true, size);
     }
+    for (size, name) in &SIZES[1..] {
+        let [on, off] = [true, false].map(|ddio| inflation_p99(lab, ddio, *size));
+        let value = ratio(on.0, off.0);
+        all.insert_tail(format!("fig15-{name}-p99-same"), value, on.1.min(off.1), String::new());
+    }
+}
+
+/// What 3x adds to P99 in us, and the RPCs beyond either percentile.
+fn inflation_p99(lab: &Lab, ddio: bool, size: u32) -> (f64, usize) {
+    let at = |beside| percentile(lab, ddio, beside, size, 9900);
+    let [with, free] = [Beside::Congested, Beside::Flows].map(at);
+    (with.percentile.value - free.percentile.value, with.beyond.min(free.beyond))
 }
 
 /// P99 in us of RPCs of 128 B at 3x with twice our NIC buffer over that with ours.
