@@ -210,7 +210,8 @@ fn of_hops(base: f64, least_current: f64, hops: &[IntHop]) -> Option<(f64, f64)>
     let mut most: Option<(f64, f64)> = None;
     for hop in hops.iter().filter_map(IntHop::change) {
         let [before, after] = hop.queue;
-        let current = ((after - before + hop.sent) / hop.dt).max(least_current * hop.rate);
+        let current = (after - before + hop.sent) / hop.dt;
+        let current = current.max(least_current * hop.rate);
         let voltage = after + hop.rate * base;
         let power = (current * voltage / (hop.rate * hop.rate * base)).max(0.0);
         if most.is_none_or(|(least, _)| power > least) {
