@@ -93,7 +93,7 @@ fn power_sees_where_a_queue_is_going() {
 fn what_comes_in_counts_as_least_current_at_least() {
     let least_current = Current::new(0.5);
     let params = PowerTcpParams { least_current, ..PowerTcpParams::default() };
-    let mut rig = Rig::new(params.clone());
+    let mut rig = Rig::new(params);
     rig.ack(Span::ZERO, 0.0, BDP, 0.0);
     near(rig.ack(T, BDP, 0.0, 100_000.0), 0.9 * (200_000.0 + BETA) + 0.1 * BDP);
     near(rig.law.power, 0.5);
