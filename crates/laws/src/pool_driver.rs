@@ -1,6 +1,6 @@
 //! Driver of a pool law: charges requests of one connection to its credits, and holds back those that do not fit.
 //!
-//! Simulator and agent share it: they ask before they post a request, and tell of each that came back. A request takes a credit for each
+//! Its owner calls it before a request is posted, and for each that came back. A request takes a credit for each
 //! line of the receiver's cache that it fills. Requests go in the order in which the application made them; a request above the whole limit goes
 //! when nothing is outstanding, and alone.
 //! Where the receiver counts active connections alone ([`PoolDriver::counts_active`]), it announces their number with the credits that it returns; a
@@ -14,7 +14,7 @@ use crate::pool::{Pool, PoolAct, PoolEvent, PoolParams, PoolSeen, PoolStart, Poo
 use alloc::collections::VecDeque;
 use forebay_units::{Bytes, Span, Time};
 
-/// Wakes after which a law without requests moves no more: it goes a quarter of its way each time.
+/// Wakes after which a law without requests moves no more. At CARC's default gain, a quarter of the way each, nothing is left by then; at 1 % a third is.
 const MOST_WAKES: u32 = 100;
 
 /// How long a connection counts as active after the receiver has read something of it.

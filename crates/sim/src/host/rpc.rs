@@ -51,7 +51,7 @@ struct Pool {
 
 impl Pool {
     /// The application makes a request of `bytes`: written now, or kept until there are credits.
-    fn ask(pool: &mut Option<Box<Self>>, now: Time, bytes: u64, writes: &mut Vec<u64>) {
+    fn request(pool: &mut Option<Box<Self>>, now: Time, bytes: u64, writes: &mut Vec<u64>) {
         let Some(pool) = pool else { return writes.push(bytes) };
         let mut left = bytes;
         while left > 0 {
@@ -70,9 +70,9 @@ struct Returns {
     shares: Shares,
     seen: Option<Time>, // when something was last read, where only active connections share the cache
     read: u64,
-    told: u64,
-    repeats: u32, // of the last message
-    due: Time,    // of the next, if `read` does not rise
+    announced: u64, // bytes of `read` that the last message had
+    repeats: u32,   // of the last message
+    due: Time,      // of the next, if `read` does not rise
     armed: Time,
 }
 
@@ -100,28 +100,32 @@ impl Shares {
 const KEEP: Span = Span::from_us(10);
 
 /// A message that was the last is repeated so often, in case it was lost.
+///
+/// Assumption: 8; where a tenth of all is lost, the message and all of these are once in a billion times.
 const REPEATS: u32 = 8;
 
 /// Time to the first repetition; each later one takes twice as long.
+///
+/// Assumption: 200 us, more than most round trips.
 const REPEAT: Span = Span::from_us(200);
 
 impl Returns {
     /// The application has read the first `read` bytes. Whether a message leaves now.
     fn read(&mut self, now: Time, read: u64, active: u32) -> bool {
-        if read > self.read && self.read == self.told {
+        if read > self.read && self.read == self.announced {
             self.due = now.saturating_add(KEEP);
         }
         self.read = read;
-        read - self.told >= self.shares.batch(active).max(1)
+        read - self.announced >= self.shares.batch(active).max(1)
     }
 
-    /// A message leaves. Returns what it says.
-    fn tell(&mut self, now: Time) -> u64 {
-        self.repeats = if self.read > self.told { 0 } else { self.repeats + 1 };
-        self.told = self.read;
+    /// A message leaves. Returns the number of bytes in it.
+    fn announce(&mut self, now: Time) -> u64 {
+        self.repeats = if self.read > self.announced { 0 } else { self.repeats + 1 };
+        self.announced = self.read;
         let again = (self.repeats < REPEATS).then(|| REPEAT * (1 << self.repeats));
         self.due = again.map_or(Time::MAX, |span| now.saturating_add(span));
-        self.told
+        self.announced
     }
 }
 
@@ -223,8 +227,9 @@ impl Host {
         let ends = self.ends_mut();
         let index = ends.add(connection, role, of.requests);
         let (due, armed) = (Time::MAX, Time::MAX);
-        let (read, told, repeats, seen) = (0, 0, 0, None);
-        let returns = |shares| Box::new(Returns { shares, seen, read, told, repeats, due, armed });
+        let (read, announced, repeats, seen) = (0, 0, 0, None);
+        let returns =
+            |shares| Box::new(Returns { shares, seen, read, announced, repeats, due, armed });
         ends.ends[index as usize].returns = shares.map(returns);
     }
 
@@ -298,7 +303,7 @@ impl Host {
                         pool.driver.complete(now, |bytes| writes.push(bytes));
                     }
                     match then {
-                        Then::Write(bytes) => Pool::ask(pool, now, bytes, writes),
+                        Then::Write(bytes) => Pool::request(pool, now, bytes, writes),
                         Then::WakeAt(at) => self.timers.push(at, Due::Rpc, index),
                         Then::Rest => {}
                     }
@@ -345,7 +350,7 @@ impl Host {
         let ack = cfg.ack_again(&requests, self.common.addrs[of.client as usize], Bytes::ZERO);
         let Shares { connections, active_only, .. } = returns.shares;
         let stamp = if active_only { (connections + active).max(1) } else { 0 };
-        let message = Packet { kind: Kind::Grant, seq: returns.tell(now), stamp, ..ack };
+        let message = Packet { kind: Kind::Grant, seq: returns.announce(now), stamp, ..ack };
         self.nic.enqueue(now, &message);
     }
 
@@ -415,7 +420,7 @@ impl Host {
                 client.wake(rpc, now, &mut ends.writes);
                 if end.pool.is_some() {
                     for bytes in std::mem::take(&mut ends.writes) {
-                        Pool::ask(&mut end.pool, now, bytes, &mut ends.writes);
+                        Pool::request(&mut end.pool, now, bytes, &mut ends.writes);
                     }
                 }
                 one_way_issued(rpc, client.issued() - before, out);
