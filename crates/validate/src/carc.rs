@@ -28,7 +28,7 @@ const LITERAL: &str = "{ depth = 65536, buffer = \"1500B\", rnr = \"nak\" }";
 const FITS: &str = "{ depth = 8192, buffer = \"1500B\", rnr = \"nak\" }";
 const LIFO: &str = "{ depth = 65536, buffer = \"1500B\", reuse = \"lifo\", rnr = \"nak\" }";
 
-/// Eight channels of a socket, and four.
+/// What eight channels of a socket carry, and four, Gb/s.
 const EIGHT: u32 = 1_013;
 const FOUR: u32 = 506;
 

@@ -152,7 +152,7 @@ impl QpSender {
         messages.go_on(self.totals.nxt, self.written);
     }
 
-    /// Finds the message to which the next new byte belongs, after `nxt` went back.
+    /// Finds the message to which the next new byte belongs, after `nxt` moved otherwise than by sending.
     fn settle_message(&mut self) {
         let Some(messages) = &mut self.messages else { return };
         messages.sent = messages.ends.partition_point(|&end| end <= self.totals.nxt);
