@@ -84,18 +84,28 @@ impl Tail {
     }
 }
 
+/// A percentile beside what is `beside`, the same at 0x, and the RPCs beyond either.
+fn with_and_free(
+    lab: &Lab,
+    (ddio, beside, size): (bool, Beside, u32),
+    per_10_000: u32,
+) -> ([Tail; 2], usize) {
+    let both = [beside, Beside::Flows].map(|b| percentile(lab, ddio, b, size, per_10_000));
+    (both, both[0].beyond.min(both[1].beyond))
+}
+
 /// Enters what congestion adds to a percentile, and how sure that is.
 fn added(
     lab: &Lab,
     all: &mut Measured,
     id: String,
-    (ddio, beside, size): (bool, Beside, u32),
+    run: (bool, Beside, u32),
     (per_10_000, unit): (u32, f64),
 ) {
-    let [with, free] = [beside, Beside::Flows].map(|b| percentile(lab, ddio, b, size, per_10_000));
+    let ([with, free], beyond) = with_and_free(lab, run, per_10_000);
     let remark = format!("{}; 0x {}", with.said(unit), free.said(unit));
     let value = (with.percentile.value - free.percentile.value) / unit;
-    all.insert_tail(id, value, with.beyond.min(free.beyond), remark);
+    all.insert_tail(id, value, beyond, remark);
 }
 
 const US: f64 = 1.0;
@@ -161,9 +171,8 @@ pub(super) fn threshold(lab: &Lab, all: &mut Measured) {
 
 /// P99.9 at 3x over P99.9 at 0x, and the RPCs beyond either.
 fn inflation(lab: &Lab, size: u32) -> (f64, usize) {
-    let at = |beside| percentile(lab, false, beside, size, 9990);
-    let [with, free] = [Beside::Congested, Beside::Flows].map(at);
-    (ratio(with.percentile.value, free.percentile.value), with.beyond.min(free.beyond))
+    let ([with, free], beyond) = with_and_free(lab, (false, Beside::Congested, size), 9990);
+    (ratio(with.percentile.value, free.percentile.value), beyond)
 }
 
 /// What the introduction says of tails.
@@ -199,17 +208,13 @@ pub(super) fn figure_15(lab: &Lab, all: &mut Measured) {
         timeouts(lab, all, format!("fig15-{name}-p999"), true, size);
     }
     for (size, name) in &SIZES[1..] {
-        let [on, off] = [true, false].map(|ddio| inflation_p99(lab, ddio, *size));
+        let [on, off] = [true, false].map(|ddio| {
+            let ([with, free], beyond) = with_and_free(lab, (ddio, Beside::Congested, *size), 9900);
+            (with.percentile.value - free.percentile.value, beyond)
+        });
         let value = ratio(on.0, off.0);
         all.insert_tail(format!("fig15-{name}-p99-same"), value, on.1.min(off.1), String::new());
     }
-}
-
-/// What 3x adds to P99 in us, and the RPCs beyond either percentile.
-fn inflation_p99(lab: &Lab, ddio: bool, size: u32) -> (f64, usize) {
-    let at = |beside| percentile(lab, ddio, beside, size, 9900);
-    let [with, free] = [Beside::Congested, Beside::Flows].map(at);
-    (with.percentile.value - free.percentile.value, with.beyond.min(free.beyond))
 }
 
 /// P99 in us of RPCs of 128 B at 3x with twice our NIC buffer over that with ours.

@@ -194,9 +194,9 @@ fn chosen_by() -> impl Iterator<Item = (usize, &'static str)> {
 fn distance(pair: &[Column; 2], rows: &[Row]) -> f64 {
     let mut sum = 0.0;
     for (label, column) in ["few", "128"].iter().zip(pair) {
+        let values = column.values();
         for (place, what) in chosen_by() {
-            let value = column.values()[place].max(1e-9);
-            sum += (value / published(rows, Law::Bic, label, what)).ln().powi(2);
+            sum += (values[place].max(1e-9) / published(rows, Law::Bic, label, what)).ln().powi(2);
         }
     }
     sum
