@@ -122,7 +122,8 @@ impl Level {
 /// How the published levels are to be read.
 fn foot(ddio: bool, series: usize) -> Vec<String> {
     let mut foot = strings(&[
-        "Published: what is \"more\" is drawn above our 0x. P99 is the middle of \"roughly 60 - 100 us\"; \"at least\" is its least inflation, 120 times 0x as it was when the rows were written.",
+        "Published: what is \"more\" is drawn above our 0x. P99 is the middle of \"roughly 60 - 100 us\".",
+        "\"At least\" is the paper's least inflation: 120 times 0x, as 0x was when the rows were written.",
     ]);
     if series == 3 {
         foot.push(
