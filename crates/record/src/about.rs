@@ -3,10 +3,28 @@
 //! Invariant: nothing volatile (wall time, host, paths) is in here; those live in [`Volatile`], so
 //! that the same scenario and seeds give the same bytes on every machine.
 
-use crate::columnar::Format;
 use crate::human::sig3;
 use forebay_units::{Bytes, Time};
 use serde::{Deserialize, Serialize};
+
+/// A format of such files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Apache Parquet.
+    Parquet,
+    /// Apache Arrow's IPC file format, also called Feather.
+    Arrow,
+}
+
+impl Format {
+    /// What names of its files end with.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Self::Parquet => "parquet",
+            Self::Arrow => "arrow",
+        }
+    }
+}
 
 /// A run as it was started. The caller fills it in before the first simulation starts.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,7 +3,8 @@
 //! Names, order and meaning are those of the files of a run directory (`flows.csv` and so on); values are not rounded, as text of a CSV
 //! file is. A column has one kind whatever its rows hold.
 
-use crate::columns::{TABLES, Value};
+use crate::columns::TABLES;
+use crate::csv::{RowValues as Row, Value};
 use crate::rows::RunRecord;
 use forebay_units::Time;
 
@@ -60,9 +61,6 @@ struct Builder {
     at: usize,
     rows: usize,
 }
-
-/// Takes the values of a row, from the first to the last.
-pub(crate) type Row<'a> = dyn FnMut(Value<'_>) + 'a;
 
 impl Builder {
     fn new(names: Vec<&'static str>) -> Self {

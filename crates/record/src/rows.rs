@@ -1,10 +1,108 @@
 //! The rows that one simulation (one scenario, one seed) hands over.
 
-use crate::columns::PortRow;
 use crate::human;
 use crate::memory_series::MemorySeries;
-use crate::why::WhyRow;
-use forebay_units::{Bytes, Span, Time};
+use crate::part::Part;
+use forebay_units::{BitsPerSec, Bytes, Span, Time};
+
+/// Counters of one egress port over the whole run.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct PortRow {
+    /// Name of the node that sends, `leaf[2]`.
+    pub node: String,
+    /// Name of the node at the other end.
+    pub peer: String,
+    /// Rate at the end of the run.
+    pub rate: BitsPerSec,
+    /// Packets whose transmission began.
+    pub tx_packets: u64,
+    /// Their bytes.
+    pub tx_bytes: Bytes,
+    /// Time for which the port transmitted, wire overhead included, at its rate at the end of the run; `None` in the tables of versions
+    /// that did not write it.
+    pub busy: Option<Span>,
+    /// Packets refused for lack of buffer.
+    pub dropped_packets: u64,
+    /// Their bytes.
+    pub dropped_bytes: Bytes,
+    /// Credits beyond the limit of their queue; not among `dropped_packets`.
+    pub dropped_credits: u64,
+    /// Packets lost to a fault: random loss, or a dead link.
+    pub lost_packets: u64,
+    /// Packets that got a congestion mark here.
+    pub marked_packets: u64,
+    /// Data packets whose payload was cut off here.
+    pub trimmed_packets: u64,
+    /// What was cut off.
+    pub trimmed_bytes: Bytes,
+    /// Trimmed packets that found their queue full and went back to their source.
+    pub returned_packets: u64,
+    /// Trimmed packets dropped, returned ones too; among `dropped_packets`.
+    pub dropped_headers: u64,
+    /// Packets dropped by a marking rule since they were not ECN-capable; among `dropped_packets`.
+    pub dropped_unscheduled: u64,
+    /// Largest queue, exact.
+    pub max_queue: Bytes,
+    /// Pause frames sent to the peer, those that resume it included. Not among `tx_packets`.
+    pub pause_frames_sent: u64,
+    /// Pause frames received from the peer, likewise.
+    pub pause_frames_received: u64,
+    /// Time for which the peer had paused this port.
+    pub paused: Span,
+    /// Largest use of the headroom for packets from the peer.
+    pub headroom_peak: Bytes,
+    /// Packets from the peer refused although their ingress port pauses: none if its headroom is large enough.
+    pub lossless_drops: u64,
+}
+
+/// Whose time it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Whose {
+    /// A flow's, by its index in the run's flow table.
+    Flow(u32),
+    /// An RPC's, by its index among those of the run.
+    Rpc(u32),
+}
+
+impl Whose {
+    /// The index.
+    pub fn number(self) -> u32 {
+        match self {
+            Self::Flow(number) | Self::Rpc(number) => number,
+        }
+    }
+
+    /// The index of a flow.
+    pub fn flow(self) -> Option<u32> {
+        match self {
+            Self::Flow(flow) => Some(flow),
+            Self::Rpc(_) => None,
+        }
+    }
+
+    /// The index of an RPC.
+    pub fn rpc(self) -> Option<u32> {
+        match self {
+            Self::Flow(_) => None,
+            Self::Rpc(rpc) => Some(rpc),
+        }
+    }
+}
+
+/// What one flow or RPC lost to one part, at one port and behind one flow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WhyRow {
+    /// Whose time it is.
+    pub of: Whose,
+    /// What it went to.
+    pub part: Part,
+    /// Port where it was spent, `leaf[0]->host[3]`; empty where the part has none.
+    pub port: String,
+    /// The flow whose packets were sent there meanwhile, where that is known.
+    pub behind: Option<u32>,
+    /// How long.
+    pub span: Span,
+}
 
 /// One flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -117,6 +117,11 @@ impl Estimate {
     }
 }
 
+/// A digest as it is printed.
+pub fn hex(digest: u64) -> String {
+    format!("{digest:016x}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

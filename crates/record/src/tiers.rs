@@ -1,6 +1,6 @@
 //! Tiers: ports grouped by the kinds of node at their ends, and utilisation of one port.
 
-use crate::columns::PortRow;
+use crate::rows::PortRow;
 use crate::rows::RunRecord;
 use forebay_units::Time;
 use std::collections::{BTreeMap, BTreeSet};

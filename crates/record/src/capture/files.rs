@@ -4,7 +4,7 @@
 //! gets its name when the simulation has ended.
 
 use super::{CapturedPort, Frame, MessageFrame, PauseFrame, PortTotals, RoceFrame, Sink, pcapng};
-use crate::dir::PARTIAL;
+use crate::csv::PARTIAL;
 use crate::error::RecordError;
 use std::collections::BTreeSet;
 use std::fs::{self, File};

@@ -7,6 +7,7 @@ mod flatbuffer;
 mod parquet;
 mod thrift;
 
+pub use crate::about::Format;
 use crate::error::RecordError;
 use crate::frame::{Frame, Values, frame, frames};
 use crate::rows::RunRecord;
@@ -18,24 +19,7 @@ use std::path::{Path, PathBuf};
 /// Rows that are written together at most: a row group, or a record batch.
 const ROWS: usize = 1 << 20;
 
-/// A format of such files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// Apache Parquet.
-    Parquet,
-    /// Apache Arrow's IPC file format, also called Feather.
-    Arrow,
-}
-
 impl Format {
-    /// What names of its files end with.
-    pub fn extension(self) -> &'static str {
-        match self {
-            Self::Parquet => "parquet",
-            Self::Arrow => "arrow",
-        }
-    }
-
     /// A table as such a file.
     pub fn file(self, frame: &Frame) -> Vec<u8> {
         match self {

@@ -1,8 +1,8 @@
 //! `credits.csv` and `class_arrivals.csv`, in run directories of runs in which receivers give credit and in no others.
 
-use super::Value::Number;
+use super::Of;
 use super::columns;
-use crate::dir::Of;
+use crate::csv::Value::Number;
 use crate::rows::{ClassArrivalRow, CreditRow};
 use forebay_units::Bytes;
 

@@ -1,8 +1,8 @@
 //! `flows.csv`: one row for each flow that started.
 
-use super::Value::{Maybe, Number, Ratio};
+use super::Of;
 use super::{IDEAL_FCT_DEFINITION, columns};
-use crate::dir::Of;
+use crate::csv::Value::{Maybe, Number, Ratio};
 use crate::rows::FlowRow;
 use forebay_units::{Bytes, Span, Time};
 

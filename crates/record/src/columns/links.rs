@@ -1,8 +1,8 @@
 //! `links.csv`: links over time, in run directories of runs that sampled them.
 
-use super::Value::{Number, Singles, Text};
+use super::Of;
 use super::columns;
-use crate::dir::Of;
+use crate::csv::Value::{Number, Singles, Text};
 use crate::rows::LinksRow;
 use forebay_units::Span;
 

@@ -1,8 +1,8 @@
 //! `memory.csv` and `memory_series.csv`, in run directories of scenarios with modelled paths to memory and in no others.
 
-use super::Value::{Exact, List, Maybe, Number, Owned, Ratio, Single, Singles, Text};
+use super::{Cell, Of};
 use super::{Place, columns};
-use crate::dir::{Cell, Of};
+use crate::csv::Value::{Exact, List, Maybe, Number, Owned, Ratio, Single, Singles, Text};
 use crate::error::RecordError;
 use crate::memory_series::{CacheSample, CreditsSample, MemorySample, MemorySeries};
 use crate::rows::MemoryRow;

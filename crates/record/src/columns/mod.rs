@@ -13,15 +13,17 @@ mod pauses;
 mod ports;
 mod rpcs;
 mod runs;
+mod table;
 mod why;
 
+pub use crate::rows::PortRow;
 pub use keys::{IDEAL_FCT_DEFINITION, IDEAL_LATENCY_DEFINITION};
-pub use ports::PortRow;
 pub(crate) use ports::totals;
 pub(crate) use runs::{HOSTS, RUNS};
+pub(crate) use table::{Cell, Of, Records, TableOf};
 pub(crate) use why::{WHY, WHY_RPCS};
 
-use crate::dir::{Cell, TableOf};
+use crate::csv::Value;
 use crate::error::RecordError;
 use crate::rows::RunRecord;
 use forebay_units::{Bytes, Span, Time};
@@ -88,25 +90,6 @@ impl<'a> Place<'a> {
     }
 }
 
-/// What a row has in a column.
-pub(crate) enum Value<'a> {
-    Number(u64),
-    /// Empty if there is none.
-    Maybe(Option<u64>),
-    /// Six decimals; empty if there is none.
-    Ratio(Option<f64>),
-    /// The shortest text that reads back to the same value.
-    Exact(f64),
-    /// The same in single precision; empty if there is none.
-    Single(Option<f32>),
-    /// Values parted by semicolons, each as [`Value::Exact`].
-    List(&'a [f64]),
-    /// Likewise in single precision.
-    Singles(&'a [f32]),
-    Text(&'a str),
-    Owned(String),
-}
-
 /// A field that counts, whatever it counts.
 trait Count: Copy {
     fn of(value: u64) -> Self;
@@ -151,7 +134,7 @@ macro_rules! columns {
             name: $name,
             unit: $unit,
             doc: $doc,
-            get: |row, _| $crate::columns::Value::Number($crate::columns::Count::value(row.$field)),
+            get: |row, _| $crate::csv::Value::Number($crate::columns::Count::value(row.$field)),
             set: Some(|row, cell| {
                 row.$field = $crate::columns::Count::of(cell.number()?);
                 Ok(())
@@ -215,13 +198,6 @@ pub(crate) const TABLES: [&dyn TableOf; 16] = [
     &memory::MEMORY_SERIES,
     &why::WHY,
     &why::WHY_RPCS,
-];
-
-/// Names that a column had in older run directories: today's and the older one.
-pub(crate) const OLDER: [(&str, &str); 3] = [
-    ("antagonist_lines", "neighbour_lines"),
-    ("antagonist_gigabytes_per_s", "neighbour_gigabytes_per_s"),
-    ("antagonists_gigabytes_per_s", "neighbours_gigabytes_per_s"),
 ];
 
 /// What the column `seed` is, which tables of several simulations begin with.

@@ -1,9 +1,9 @@
 //! `class_pauses.csv` and `deadlocks.csv`, in run directories where classes were paused one by one, or ports paused each other for good, and in
 //! no others.
 
-use super::Value::{Maybe, Number, Owned, Text};
+use super::Of;
 use super::columns;
-use crate::dir::Of;
+use crate::csv::Value::{Maybe, Number, Owned, Text};
 use crate::rows::{ClassPauseRow, DeadlockRow};
 use forebay_units::Time;
 

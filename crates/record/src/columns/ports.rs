@@ -1,62 +1,12 @@
 //! `ports.csv`: one row for each egress port. A new counter of a port is a field and a column here.
 
-use super::Value::{Maybe, Number, Ratio, Text};
+use super::Of;
 use super::{Total, columns};
-use crate::dir::Of;
-use crate::rows::RunRecord;
+use crate::csv::Value::{Maybe, Number, Ratio, Text};
+use crate::rows::{PortRow, RunRecord};
 use crate::tiers::utilisation;
-use forebay_units::{BitsPerSec, Bytes, Span};
+use forebay_units::{BitsPerSec, Span};
 use std::collections::BTreeMap;
-
-/// Counters of one egress port over the whole run.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub struct PortRow {
-    /// Name of the node that sends, `leaf[2]`.
-    pub node: String,
-    /// Name of the node at the other end.
-    pub peer: String,
-    /// Rate at the end of the run.
-    pub rate: BitsPerSec,
-    /// Packets whose transmission began.
-    pub tx_packets: u64,
-    /// Their bytes.
-    pub tx_bytes: Bytes,
-    /// Time for which the port transmitted, wire overhead included, at its rate at the end of the run; `None` in the tables of versions
-    /// that did not write it.
-    pub busy: Option<Span>,
-    /// Packets refused for lack of buffer.
-    pub dropped_packets: u64,
-    /// Their bytes.
-    pub dropped_bytes: Bytes,
-    /// Credits beyond the limit of their queue; not among `dropped_packets`.
-    pub dropped_credits: u64,
-    /// Packets lost to a fault: random loss, or a dead link.
-    pub lost_packets: u64,
-    /// Packets that got a congestion mark here.
-    pub marked_packets: u64,
-    /// Data packets whose payload was cut off here.
-    pub trimmed_packets: u64,
-    /// What was cut off.
-    pub trimmed_bytes: Bytes,
-    /// Trimmed packets that found their queue full and went back to their source.
-    pub returned_packets: u64,
-    /// Trimmed packets dropped, returned ones too; among `dropped_packets`.
-    pub dropped_headers: u64,
-    /// Packets dropped by a marking rule since they were not ECN-capable; among `dropped_packets`.
-    pub dropped_unscheduled: u64,
-    /// Largest queue, exact.
-    pub max_queue: Bytes,
-    /// Pause frames sent to the peer, those that resume it included. Not among `tx_packets`.
-    pub pause_frames_sent: u64,
-    /// Pause frames received from the peer, likewise.
-    pub pause_frames_received: u64,
-    /// Time for which the peer had paused this port.
-    pub paused: Span,
-    /// Largest use of the headroom for packets from the peer.
-    pub headroom_peak: Bytes,
-    /// Packets from the peer refused although their ingress port pauses: none if its headroom is large enough.
-    pub lossless_drops: u64,
-}
 
 impl PortRow {
     /// How the counter with this name is set; `None`: there is none.

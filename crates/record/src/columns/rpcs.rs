@@ -1,8 +1,8 @@
 //! `connections.csv` and `rpcs.csv`, in run directories of scenarios that have such traffic and in no others.
 
-use super::Value::{Maybe, Number, Ratio};
+use super::{Cell, Of};
 use super::{IDEAL_LATENCY_DEFINITION, columns};
-use crate::dir::{Cell, Of};
+use crate::csv::Value::{Maybe, Number, Ratio};
 use crate::error::RecordError;
 use crate::rows::{ConnectionRow, CreditPool, RpcRow};
 use forebay_units::{Bytes, Span, Time};

@@ -1,10 +1,10 @@
 //! `hosts.csv`, `runs.csv` and `series.csv`: what there is, one row for each simulation, and samples.
 
-use super::Value::{Exact, Number, Owned, Text};
+use super::Of;
 use super::columns;
-use crate::dir::Of;
+use crate::csv::Value::{Exact, Number, Owned, Text};
 use crate::rows::{Quantity, RunRecord, Series};
-use crate::summary::hex;
+use crate::stats::hex;
 use forebay_units::Time;
 
 /// A host, as an index and a name.

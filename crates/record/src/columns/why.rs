@@ -1,10 +1,11 @@
 //! `why.csv` and `why_rpcs.csv`, in run directories of which somebody asked where completion times went: of flows, and of RPCs.
 
-use super::Value::{Maybe, Number, Text};
+use super::Of;
 use super::columns;
-use crate::dir::Of;
+use crate::csv::Value::{Maybe, Number, Text};
+use crate::part::Part;
 use crate::rows::RunRecord;
-use crate::why::{Part, Whose, WhyRow};
+use crate::rows::{Whose, WhyRow};
 use forebay_units::Span;
 
 fn blank() -> WhyRow {

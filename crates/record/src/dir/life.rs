@@ -10,8 +10,8 @@
 //! The system unlocks the lock when the writer ends, however it ends, so a `NAME.partial` that nobody has locked is what a
 //! run left that did not come to its end.
 
-use super::table::PARTIAL;
 use super::{names, unfinished};
+use crate::csv::PARTIAL;
 use crate::error::RecordError;
 use crate::{capture, law_logs};
 use std::ffi::OsString;

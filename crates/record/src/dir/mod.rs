@@ -6,33 +6,29 @@
 
 mod life;
 mod manifest;
-mod of;
 mod read;
-mod table;
 mod unfinished;
 
 pub use life::{IfExists, partial_of};
 pub use manifest::MANIFEST_FORMAT;
-pub(crate) use of::{Cell, Of, TableOf};
 pub use unfinished::{Unfinished, save};
 
 use crate::about::{About, Volatile};
 use crate::capture::CaptureFile;
 use crate::columnar;
-use crate::columns::{HOSTS, RUNS, TABLES, WHY, WHY_RPCS};
+use crate::columns::{HOSTS, RUNS, TABLES, TableOf, WHY, WHY_RPCS};
+use crate::csv::Table;
+pub use crate::csv::write_whole;
 use crate::error::RecordError;
 use crate::human;
 use crate::rows::RunRecord;
+use crate::rows::{Whose, WhyRow};
 use crate::summary::{Status, Summary};
-use crate::why::{Whose, WhyRow};
 use life::Claim;
 use manifest::{FileRows, Manifest};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-pub(crate) use table::PARTIAL;
-use table::Table;
-pub use table::write_whole;
 
 const WHOLE_FILES: [&str; 5] =
     ["manifest.json", "summary.json", "volatile.json", "resolved.toml", "report.html"];

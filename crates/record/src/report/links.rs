@@ -1,8 +1,8 @@
 //! Figures of links: tiers with drops and marks, a map of utilisation, and the worst ports.
 
 use super::{Figure, micro, pretty};
-use crate::columns::PortRow;
 use crate::human::{bytes, count, gbps, percent};
+use crate::rows::PortRow;
 use crate::rows::RunRecord;
 use crate::summary::{Summary, Tier};
 use crate::svg::{Canvas, esc, px};

@@ -6,8 +6,9 @@ use super::{
     combined_digest, hex, is_censored,
 };
 use crate::about::About;
-use crate::columns::{PortRow, totals};
+use crate::columns::totals;
 use crate::human;
+use crate::rows::PortRow;
 use crate::rows::{FlowRow, RunRecord};
 use crate::stats::{Estimate, mean, quantile};
 use crate::tiers::{Tiers, utilisation};

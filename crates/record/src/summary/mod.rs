@@ -9,6 +9,7 @@ mod memory;
 mod rpc;
 mod text;
 
+pub use crate::stats::hex;
 pub use memory::{HostMemory, Limits, MemorySummary};
 pub use rpc::{Latency, RPC_DEFINITION, RpcClass, RpcSummary};
 
@@ -363,9 +364,4 @@ pub fn combined_digest(digests: impl IntoIterator<Item = u64>) -> u64 {
     let mut digests = digests.into_iter();
     let first = digests.next().unwrap_or(0);
     digests.fold(first, |all, one| forebay_units::math::mix(all.rotate_left(1) ^ one))
-}
-
-/// A digest as it is printed.
-pub fn hex(digest: u64) -> String {
-    format!("{digest:016x}")
 }

@@ -7,7 +7,7 @@
 
 use super::index::{Index, Message, OfFlow};
 use super::log::{Arrived, FollowedFlow, HostStages, Left, Log, Role, SenderEvent, Waits};
-use super::part::{Part, Repair};
+use crate::part::{Part, Repair};
 use forebay_units::{Span, Time};
 
 /// A stretch of a completion time.

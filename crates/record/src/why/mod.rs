@@ -9,20 +9,18 @@ mod chain;
 mod few;
 mod index;
 mod log;
-mod part;
 mod rows;
 mod sums;
 mod trace;
 
+pub use crate::part::{Family, Part, Repair};
+pub use crate::rows::{Whose, WhyRow};
 pub use chain::{Call, Explained, Piece, explain, explain_calls};
 pub use few::Few;
 pub use log::{
     Ahead, Arrived, FollowedFlow, Found, HostStages, Landing, Left, LinkOf, Log, NodeLog, PacketId,
     Packets, Paused, Received, Role, SenderEvent, Waits,
 };
-pub use part::{Family, Part, Repair};
-pub use rows::{
-    Whose, WhyRow, calls, is_explained, rows, rows_of, share_of, slowest, slowest_rpcs,
-};
+pub use rows::{calls, is_explained, rows, rows_of, share_of, slowest, slowest_rpcs};
 pub use sums::{By, Line, count, lines, number_of, sentence, sentences, tier};
 pub use trace::{Hop, Trace, Trip, packets, trace};

@@ -2,59 +2,10 @@
 
 use super::chain::{Call, Explained, Piece};
 use super::log::Log;
-use super::part::Part;
-use crate::rows::{FlowRow, RpcRow, RunRecord};
+use crate::part::Part;
+use crate::rows::{FlowRow, RpcRow, RunRecord, Whose, WhyRow};
 use forebay_units::{Bytes, Span, Time};
 use std::collections::BTreeMap;
-
-/// Whose time it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Whose {
-    /// A flow's, by its index in the run's flow table.
-    Flow(u32),
-    /// An RPC's, by its index among those of the run.
-    Rpc(u32),
-}
-
-impl Whose {
-    /// The index.
-    pub fn number(self) -> u32 {
-        match self {
-            Self::Flow(number) | Self::Rpc(number) => number,
-        }
-    }
-
-    /// The index of a flow.
-    pub fn flow(self) -> Option<u32> {
-        match self {
-            Self::Flow(flow) => Some(flow),
-            Self::Rpc(_) => None,
-        }
-    }
-
-    /// The index of an RPC.
-    pub fn rpc(self) -> Option<u32> {
-        match self {
-            Self::Flow(_) => None,
-            Self::Rpc(rpc) => Some(rpc),
-        }
-    }
-}
-
-/// What one flow or RPC lost to one part, at one port and behind one flow.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WhyRow {
-    /// Whose time it is.
-    pub of: Whose,
-    /// What it went to.
-    pub part: Part,
-    /// Port where it was spent, `leaf[0]->host[3]`; empty where the part has none.
-    pub port: String,
-    /// The flow whose packets were sent there meanwhile, where that is known.
-    pub behind: Option<u32>,
-    /// How long.
-    pub span: Span,
-}
 
 /// Rows of explained flows, in the order of flows, parts, ports, and flows ahead.
 pub fn rows(all: &[Explained], log: &Log) -> Vec<WhyRow> {

@@ -1,10 +1,10 @@
 //! Parts of several flows added up: by tier and by port, and whose packets stood ahead.
 
-use super::part::{Family, Part};
-use super::rows::{Whose, WhyRow};
+use crate::part::{Family, Part};
+
 use crate::about::About;
 use crate::human;
-use crate::rows::RunRecord;
+use crate::rows::{RunRecord, Whose, WhyRow};
 use crate::summary::{class_bounds, class_name, in_class};
 use crate::tiers::kind;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,12 +1,10 @@
 //! A table by its columns: written from a record, and read back by the names of its columns.
 
-use super::read::{Records, Rows};
-use super::table::Table;
-use crate::columns::{Column, Explained, Place, Value};
+use super::{Column, Explained, Place};
+use crate::csv::{RowValues as FrameRow, Rows, Table, Value};
 use crate::error::RecordError;
-use crate::frame::Row as FrameRow;
+use crate::part::Part;
 use crate::rows::RunRecord;
-use crate::why::Part;
 use forebay_units::Time;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -145,6 +143,16 @@ impl<R> TableOf for Of<R> {
             (self.take)(&mut runs[*at], one).map_err(|why| rows.wrong(why))
         })
     }
+}
+
+/// What has been read so far.
+#[derive(Default)]
+pub(crate) struct Records {
+    pub runs: Vec<RunRecord>,
+    pub by_seed: BTreeMap<u64, usize>,
+    pub hosts: BTreeMap<String, u32>,
+    /// A sentence for each column that is not there.
+    pub lacks: Vec<String>,
 }
 
 /// Values of a list in one field, at most: 256 throttle levels, and more antagonists than a host has cores.

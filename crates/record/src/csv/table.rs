@@ -3,7 +3,7 @@
 //! Invariant: what is in the file is whole rows, whatever went wrong; [`Table::finish`] alone gives
 //! it its name.
 
-use crate::columns::Value;
+use super::Value;
 use crate::error::RecordError;
 use std::fs::{self, File};
 use std::io::Write;
