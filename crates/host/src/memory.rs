@@ -12,7 +12,7 @@
 //! copies fall on their own instants. Lines are counted in integers of 2^-20 line, so that none is made or lost, and cross the
 //! slots and the line of writes in order ([`curve`]).
 //!
-//! `crates/host/tests/oracle.rs` holds it to a model with every line for itself.
+//! `crates/host/tests/it/oracle.rs` holds it to a model with every line for itself.
 //!
 //! Source: modelling note sections 2 and 3 (equations 1 to 8). Deviations: it mixes lines in slots well, here they leave in
 //! order; it has no wait below saturation ([`controller`]); rates of antagonists follow latencies at once, here reads are in flight ([`flight`]);

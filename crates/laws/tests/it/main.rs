@@ -1,0 +1,8 @@
+//! Every test of this crate that is outside its source, in one program.
+
+mod common;
+mod conformance;
+mod group_conformance;
+mod host_conformance;
+mod params;
+mod receiver_conformance;

@@ -1,0 +1,12 @@
+//! Every test of this crate that is outside its source, in one program.
+
+mod cdf;
+mod errors;
+mod fuzz;
+mod import;
+mod meaning;
+mod modules;
+mod round_trip;
+mod schema;
+mod shipped;
+mod workload;
