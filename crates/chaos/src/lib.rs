@@ -7,6 +7,6 @@ pub mod check;
 pub mod shrink;
 pub mod wide;
 
-#[path = "../../sim/tests/common/random.rs"]
+#[path = "../../sim/tests/it/common/random.rs"]
 #[allow(dead_code, missing_docs, reason = "the simulator's own tests use the rest")]
 mod random;

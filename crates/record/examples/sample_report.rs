@@ -1,6 +1,6 @@
 //! Writes a report of a made-up run: `cargo run -p forebay-record --example sample_report -- out.html`.
 
-#[path = "../tests/support/mod.rs"]
+#[path = "../tests/it/support/mod.rs"]
 mod support;
 
 use forebay_record::{Summary, report};

@@ -1,6 +1,6 @@
 //! Writes a made-up run directory: `cargo run --release -p forebay-record --example write_run -- DIR [FLOWS] [SEEDS]`.
 
-#[path = "../tests/support/mod.rs"]
+#[path = "../tests/it/support/mod.rs"]
 mod support;
 
 use forebay_record::{IfExists, RecordError, RunDir, Volatile};

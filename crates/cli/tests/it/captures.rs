@@ -115,7 +115,7 @@ fn a_full_disk_keeps_whole_frames_and_is_one_sentence() {
     let path = here.write("small.toml", SMALL);
     let script = format!(
         "ulimit -f 400; exec {} run {} --seed 1 --out out --capture 'host[0]' --set output.capture[0].snap=64KiB",
-        common::FOREBAY,
+        crate::common::FOREBAY,
         path.display()
     );
     let mut command = Command::new("sh");

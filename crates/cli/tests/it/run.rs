@@ -69,7 +69,7 @@ fn without_a_terminal_stderr_has_a_line_at_each_end_and_json_lines_if_asked() {
 #[test]
 fn progress_lines_tell_time_flows_rate_and_what_is_left() {
     let here = Scratch::new();
-    here.write("long.toml", common::LONG);
+    here.write("long.toml", crate::common::LONG);
     let mut child = here.start(&["run", "long.toml", "--jobs", "1", "--progress", "jsonl"]);
     let lines = std::io::BufReader::new(child.stderr.take().unwrap()).lines();
     let mut lines = lines.map(Result::unwrap);

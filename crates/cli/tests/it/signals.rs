@@ -82,7 +82,7 @@ load = 0.4
 fn nohup_outlives_its_terminal() {
     let here = Scratch::new();
     here.write("long.toml", LONG);
-    let script = format!("trap '' HUP; exec {} run long.toml --out out", common::FOREBAY);
+    let script = format!("trap '' HUP; exec {} run long.toml --out out", crate::common::FOREBAY);
     let mut child = Command::new("sh")
         .args(["-c", &script])
         .current_dir(&here.path)
@@ -112,7 +112,8 @@ fn two_ctrl_c_end_it_with_the_same_code() {
 fn a_full_disk_is_one_sentence_and_a_failure() {
     let here = Scratch::new();
     let path = here.write("small.toml", &SMALL.replace("50us", "100ns"));
-    let script = format!("ulimit -f 64; exec {} run {} --out out", common::FOREBAY, path.display());
+    let script =
+        format!("ulimit -f 64; exec {} run {} --out out", crate::common::FOREBAY, path.display());
     let output = Command::new("sh")
         .args(["-c", &script])
         .current_dir(&here.path)
@@ -212,7 +213,7 @@ fn standard_output_without_room_is_a_failure_and_without_a_reader_is_none() {
     assert!(ran.err.starts_with("error: cannot write to standard output"), "{}", ran.err);
 
     for args in ["list columns", "schema", "new", "laws dctcp", "--help"] {
-        let script = format!("{} {args} | head -n 1", common::FOREBAY);
+        let script = format!("{} {args} | head -n 1", crate::common::FOREBAY);
         let output = Command::new("sh").args(["-c", &script]).output().unwrap();
         let ran = Ran::from(output).ends(0);
         assert_eq!(ran.err, "", "{args}");

@@ -151,7 +151,7 @@ fn a_run_that_is_killed_takes_no_other_with_it() {
 #[test]
 fn two_sweeps_do_not_work_in_one_directory() {
     let here = Scratch::new();
-    here.write("long.toml", common::LONG);
+    here.write("long.toml", crate::common::LONG);
     let mut first = here.start(&["sweep", "long.toml", "--out", "s", "--jobs", "1"]);
     wait_until("the first is at work", || {
         std::fs::read_dir(here.path.join("s/runs"))

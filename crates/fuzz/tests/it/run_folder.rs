@@ -9,7 +9,9 @@ use forebay_units::{Bytes, Time};
 use pcap_parser::pcapng::{Block, parse_block_le};
 use std::path::PathBuf;
 
-#[path = "../../record/tests/support/mod.rs"]
+#[path = "../../../record/tests/it/support/mod.rs"]
+mod support;
+
 fn folder(name: &str) -> PathBuf {
     let path = std::env::temp_dir().join(format!("forebay-fuzz-{name}-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&path);

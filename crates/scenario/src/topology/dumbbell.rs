@@ -1,6 +1,6 @@
 //! Two switches and the bottleneck between them.
 
-use super::{Link, Draft, MOST_PORTS, Shape, usual};
+use super::{Draft, Link, MOST_PORTS, Shape, usual};
 use crate::judge::Judge;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

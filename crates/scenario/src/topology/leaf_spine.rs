@@ -1,6 +1,6 @@
 //! Leaves, each joined to every spine.
 
-use super::{Link, ALONE, Draft, MOST_PORTS, Shape, usual};
+use super::{ALONE, Draft, Link, MOST_PORTS, Shape, usual};
 use crate::judge::Judge;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -39,7 +39,9 @@ impl Shape for LeafSpine {
         judge.forecast("fabric.leaves", hosts, cables);
         let ports = hosts_per_leaf + spines;
         if ports > MOST_PORTS {
-            let text = format!("{hosts_per_leaf} hosts and {spines} spines make {ports} ports of a leaf; at most {MOST_PORTS} are possible");
+            let text = format!(
+                "{hosts_per_leaf} hosts and {spines} spines make {ports} ports of a leaf; at most {MOST_PORTS} are possible"
+            );
             judge.say("fabric.hosts_per_leaf", text);
         }
         if hosts == 1 {

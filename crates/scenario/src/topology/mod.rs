@@ -1,6 +1,6 @@
 //! Shapes of fabrics. Each is one file: its keys, their checks, and the nodes and cables that they make.
 //!
-//! To add one: a file with a struct that is a [`Shape`], and a row in `shapes!` below.
+//! To add one: a file with a struct that is a [`Shape`], its `mod` line, and a row in `shapes!` below.
 
 use crate::judge::Judge;
 use crate::problem::{grouped, memory_text};
@@ -8,9 +8,15 @@ use forebay_units::{BitsPerSec, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+mod clos;
+mod dumbbell;
+mod fat_tree;
+mod graph;
+mod leaf_spine;
+mod star;
+
 macro_rules! shapes {
     ($($(#[$doc:meta])* $name:ident in $module:ident,)*) => {
-        $(mod $module;)*
         $(pub use $module::$name;)*
 
         /// Shape of the fabric, which names its hosts and switches.

@@ -36,7 +36,7 @@ impl Ends {
             paths: 1,
         };
         let law = FlowParams::new("reno").unwrap();
-        let tcp = TcpSender::new(&cfg, spec, &law, common::start(&cfg), Time::ZERO);
+        let tcp = TcpSender::new(&cfg, spec, &law, crate::common::start(&cfg), Time::ZERO);
         Self { cfg, tcp }
     }
 
