@@ -1,6 +1,6 @@
 //! The log of a flow's law: it changes nothing, is the same on any number of threads, and replays.
 
-use crate::common::{run, scenario};
+use crate::common::{self, run, scenario};
 use forebay_laws::log::{ReplayError, replay};
 use forebay_record::law_logs::LawLogsInMemory;
 use forebay_scenario::model::{LawLog, Scenario};
@@ -84,7 +84,7 @@ fn a_host_law_writes_its_log_too() {
         [output]\nlaw_log = { hosts = \"host[1]\" }\n";
     let scenario = scenario(text);
     let logged = scenario.output.law_log.clone().expect("read");
-    let every = scenario(&text.replace("{ hosts = \"host[1]\" }", "true"));
+    let every = common::scenario(&text.replace("{ hosts = \"host[1]\" }", "true"));
     assert_eq!(every.output.law_log.as_ref(), Some(&logged), "the only host with a law");
     let alone = run(&scenario, 1, Options::default());
     let (logs, digest) = logs(&scenario, logged, 1);
