@@ -1,5 +1,6 @@
 //! Every test of this crate that is outside its source, in one program.
 
+#[macro_use]
 mod common;
 mod conformance;
 mod group_conformance;
