@@ -5,7 +5,6 @@ mod errors;
 mod fuzz;
 mod import;
 mod meaning;
-mod modules;
 mod round_trip;
 mod schema;
 mod shipped;

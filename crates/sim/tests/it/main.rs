@@ -1,6 +1,5 @@
 //! Every test of this crate that is outside its source, in one program.
 
-mod architecture;
 mod captures;
 mod common;
 mod credited;

@@ -2,12 +2,12 @@
 //!
 //! A crate that uses another one, or a file that parses, is named here and in ARCHITECTURE.md in the same commit.
 
-use std::collections::{BTreeMap, BTreeSet};
+use forebay_tidy::source::{code, crates, read};
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
 
 /// Each crate, and those that it may use: the arrows of the picture. None points up.
-const USES: [(&str, &[&str]); 21] = [
+const USES: [(&str, &[&str]); 22] = [
     ("units", &[]),
     ("laws", &["units"]),
     ("wire", &["units"]),
@@ -36,6 +36,7 @@ const USES: [(&str, &[&str]); 21] = [
     ("study", &["units", "laws", "record", "scenario", "sim"]), // seeds, sweeps, expectations: moves out of cli
     ("playground", &["units", "scenario", "record", "sim", "study"]),
     ("chaos", &["units", "laws", "record", "scenario", "sim"]),
+    ("tidy", &[]), // its tests read source files
     ("fuzz", &[]), // its tests read what scenario and record parse
     ("cli", &["units", "laws", "record", "scenario", "sim", "validate", "study"]),
     ("python", &["units", "laws", "record", "scenario", "sim", "study"]),
@@ -63,13 +64,14 @@ const PARSERS: [&str; 10] = [
 ];
 
 /// Crates whose code may open files, and the one file of `scenario` that does.
-const OPENS_FILES: [&str; 8] = [
+const OPENS_FILES: [&str; 9] = [
     "agent/",
     "chaos/",
     "cli/",
     "linux/",
     "python/",
     "record/",
+    "tidy/",
     "validate/",
     "scenario/src/load.rs",
 ];
@@ -88,14 +90,6 @@ const UNSAFE: [&str; 8] = [
 
 /// Crates that do without the standard library.
 const NO_STD: [&str; 4] = ["units", "laws", "wire", "abi"];
-
-fn crates() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
-
-fn read(path: &Path) -> String {
-    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
 
 /// Folders of crates, by name.
 fn folders() -> BTreeSet<String> {
@@ -116,43 +110,6 @@ fn uses(manifest: &str) -> BTreeSet<String> {
             found.insert(name[..end.unwrap_or(name.len())].to_string());
         }
     }
-    found
-}
-
-/// The text before the module of tests at the end of a file, if there is one.
-fn without_tests(text: &str) -> &str {
-    let tests = text.rfind("\n#[cfg(test)]\nmod ").map(|at| text.split_at(at));
-    match tests {
-        Some((before, rest)) if rest.lines().nth(2).is_some_and(|line| line.ends_with('{')) => {
-            before
-        }
-        _ => text,
-    }
-}
-
-/// Code of a crate by file (`net/src/port.rs`): without comments, and without tests.
-fn code(of: &str) -> BTreeMap<String, String> {
-    let mut found = BTreeMap::new();
-    let mut folders = vec![crates().join(of).join("src")];
-    while let Some(folder) = folders.pop() {
-        for path in fs::read_dir(&folder).expect("a folder of code").flatten().map(|e| e.path()) {
-            let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-            let is_test = name.as_deref().is_some_and(|n| n == "tests" || n.ends_with("tests.rs"));
-            if is_test {
-                continue;
-            } else if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|ending| ending == "rs") {
-                let text = read(&path);
-                let lines = without_tests(&text)
-                    .lines()
-                    .filter(|line| !line.trim_start().starts_with("//"));
-                let at = path.strip_prefix(crates()).expect("below crates/").to_string_lossy();
-                found.insert(at.replace('\\', "/"), lines.collect::<Vec<_>>().join("\n"));
-            }
-        }
-    }
-    assert!(!found.is_empty(), "crates/{of}/src has code");
     found
 }
 

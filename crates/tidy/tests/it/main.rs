@@ -1,0 +1,4 @@
+//! Rules that a reader of ARCHITECTURE.md relies on.
+
+mod architecture;
+mod circles;
