@@ -6,6 +6,7 @@ names has to turn red.
     mutate.py --bind           only look whether each still applies: seconds
     mutate.py --compile        whether each still compiles, many in one build: minutes
     mutate.py --sample N       N of them, chosen by the commit
+    mutate.py --all            all; goes on where it was stopped: what a test has caught is not tried again on the same code
 
 A mutation is bound to an item: `fn NAME` (or const, struct, enum, impl, a macro) of a crate, and lines in it, compared
 without their indentation. It follows the item into another file of the crate. One whose item or lines are gone is stale,
@@ -23,6 +24,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 TREE = ROOT / "target/mutate/tree"
 # Of its own: cargo takes the same crate in another folder for the same, so that what is built here would stand in for the real one.
 BUILD = ROOT / "target/mutate/build"
+# Fingerprints of those that a test has caught.
+KILLED = ROOT / "target/mutate/killed"
 SLOWEST = 250
 # Each mutation builds what it touches and all above, and runs one test: what simulates compiles faster than it would run slower.
 OPTIMISED = [name for name, one in tomllib.loads((ROOT / "Cargo.toml").read_text())["profile"]["dev"]["package"].items() if one["opt-level"] > 1]
@@ -120,7 +123,7 @@ def copy():
 
 def cargo(mutation, *more):
     which = [mutation["target"]] if mutation["target"].startswith("--") else ["--test", mutation["target"]]
-    command = ["cargo", "test", "--offline", "-q", *UNOPTIMISED, "--target-dir", str(BUILD), "-p", "forebay-" + mutation["package"], *which, *more]
+    command = ["cargo", "test", "--locked", "--offline", "-q", *UNOPTIMISED, "--target-dir", str(BUILD), "-p", "forebay-" + mutation["package"], *which, *more]
     if mutation["package"] == "forebay":
         command[command.index("forebay-forebay")] = "forebay"
     return subprocess.run(command, cwd=TREE, capture_output=True, text=True, timeout=SLOWEST if "--no-run" not in more else None)
@@ -148,6 +151,24 @@ def outcome(mutation):
         restore(before)
 
 
+def content(package, seen=None):
+    """Hash of the files of a package and of those of this workspace that it uses."""
+    seen = set() if seen is None else seen
+    folder = ROOT / "crates" / ("cli" if package == "forebay" else package)
+    if package in seen or not folder.is_dir():
+        return b""
+    seen.add(package)
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".md")
+    found = hashlib.sha256(b"".join(str(path.relative_to(ROOT)).encode() + path.read_bytes() for path in files)).digest()
+    used = re.findall(r"^forebay-(\w+)", (folder / "Cargo.toml").read_text(), re.M)
+    return found + b"".join(content(name, seen) for name in sorted(used))
+
+
+def fingerprint(mutation):
+    """What a result is about: a mutation, and the code that it breaks and that tests it."""
+    return hashlib.sha256(repr(sorted(mutation.items())).encode() + content(mutation["package"])).hexdigest()
+
+
 ERROR = re.compile(r"^(?P<file>[^:\s]+):(?P<line>\d+):\d+: error")
 
 
@@ -161,7 +182,7 @@ def check(bounds):
             spans.append((str(path.relative_to(TREE)), at + moved + 1, at + moved + max(1, height(edit["replace"])), index))
     before = apply(ours)
     try:
-        command = ["cargo", "check", "--offline", "-q", "--keep-going", "--message-format", "short", "--target-dir", str(BUILD), "--workspace", "--lib", "--bins"]
+        command = ["cargo", "check", "--locked", "--offline", "-q", "--keep-going", "--message-format", "short", "--target-dir", str(BUILD), "--workspace", "--lib", "--bins"]
         built = subprocess.run(command, cwd=TREE, capture_output=True, text=True)
     finally:
         restore(before)
@@ -232,19 +253,26 @@ def main(arguments):
         commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
         chosen.sort(key=lambda m: hashlib.sha256((commit + m["breaks"]).encode()).digest())
         chosen = chosen[: int(arguments[1])]
-    elif arguments and arguments[0] != "--compile":
+    elif arguments and arguments[0] not in ("--compile", "--all"):
         chosen = [m for m in chosen if re.search(arguments[0], m["breaks"])]
     copy()
     if arguments[:1] == ["--compile"]:
         count = compile_all(chosen)
         print(f"{len(chosen)} built, {count} do not compile")
         return int(count + len(stale) > 0)
-    bad = len(stale)
+    bad, tried = len(stale), 0
+    known = set(KILLED.read_text().split()) if arguments[:1] == ["--all"] and KILLED.exists() else set()
     for mutation in chosen:
+        mark = fingerprint(mutation)
+        if mark in known:
+            continue
         red, text = outcome(mutation)
-        bad += not red
+        tried, bad = tried + 1, bad + (not red)
         print(text, flush=True)
-    print(f"{len(chosen)} tried, {bad} not killed")
+        if red:
+            with KILLED.open("a") as killed:
+                killed.write(mark + "\n")
+    print(f"{tried} tried, {len(chosen) - tried} known from before, {bad} not killed")
     return int(bad > 0)
 
 

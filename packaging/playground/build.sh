@@ -9,7 +9,7 @@ if ! rustup target list --installed 2> /dev/null | grep -qx "$target" && ! rustu
     echo "skipped: the playground needs the target $target, which is not installed here and cannot be"
     exit 0
 fi
-cargo rustc --quiet --config packaging/playground/cargo.toml --release --target "$target" -p forebay-playground --lib --crate-type cdylib
+cargo rustc --locked --quiet --config packaging/playground/cargo.toml --release --target "$target" -p forebay-playground --lib --crate-type cdylib
 mkdir -p "$out"
 cp "target/$target/release/forebay_playground.wasm" "$out/playground.wasm"
 cp crates/playground/web/*.{html,js} "$out"

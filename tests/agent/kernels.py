@@ -76,7 +76,7 @@ def newest(kind, version):
 def programs():
     """The agent, its test of faults and the commands of the guest, built here."""
     # Of all packages, as `./test tests` compiles them: by itself the agent would have other features of what it depends on.
-    build = ["cargo", "test", "--quiet", "--workspace", "--test", "faults", "--no-run", "--message-format=json"]
+    build = ["cargo", "test", "--locked", "--quiet", "--workspace", "--test", "faults", "--no-run", "--message-format=json"]
     found = {}
     for line in subprocess.run(build, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines():
         of = json.loads(line)

@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""Builds programs of tests with cargo and runs them one after the other, a line for each.
+
+    programs.py [CARGO OPTION...] [-- WORD...]
+
+CARGO OPTIONs choose what is built (`--workspace --lib`, `-p forebay-net --test it`). WORDs are passed on to the programs:
+parts of names of tests.
+
+A test that fails runs once more, alone. If it passes then, the output says `unstable: NAME`. It is a failure all the same:
+red has to mean that something is wrong.
+
+cargo-nextest is used where it is installed; it gives each test a process of its own.
+"""
+
+import json
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULT = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored;.* finished in (.*)$", re.M)
+FAILED = re.compile(r"^test (.+?)(?: - should panic)? \.\.\. FAILED$", re.M)
+NEXTEST_FAILED = re.compile(r"^ +(?:FAIL|TIMEOUT|SIG\w+|ABORT|LEAK-FAIL) \[.*?\] (?:\(.*?\) )?(\S+) (\S+)$", re.M)
+
+
+def built(options):
+    """Programs that cargo builds, in its order: name, path, and folder of the package. None if it cannot build them."""
+    command = ["cargo", "test", "--locked", "--no-run", "--message-format=json-render-diagnostics", *options]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        return None
+    programs = []
+    for line in done.stdout.splitlines():
+        message = json.loads(line)
+        if message.get("executable") and message["profile"]["test"]:
+            folder = Path(message["manifest_path"]).parent
+            source = Path(message["target"]["src_path"]).relative_to(folder)
+            programs.append((f"{folder.name}: {source}", message["executable"], folder))
+    return sorted(programs, key=lambda program: program[0])
+
+
+def environment(folder):
+    """Variables that cargo sets for a program of a package, and those of its configuration."""
+    return {**os.environ, "CARGO_MANIFEST_DIR": str(folder), "RUST_MIN_STACK": os.environ.get("RUST_MIN_STACK", "33554432")}
+
+
+def cpu():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def run(program, folder, words):
+    return subprocess.run([program, *words], cwd=folder, env=environment(folder), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+
+
+def without_passed(text):
+    """What a program says, without the tests that passed."""
+    return "\n".join(line for line in text.splitlines() if line and not re.match(r"test .* \.\.\. ok$|running \d+ test", line))
+
+
+def alone(name, test, once_more):
+    """Says what became of a failed test that ran once more."""
+    print(f"   unstable: {name} {test} failed, and passed alone" if once_more else f"   {name} {test} fails alone, too", flush=True)
+
+
+def by_program(options, words):
+    programs = built(options)
+    if programs is None:
+        return False
+    good = True
+    for name, program, folder in programs:
+        before = cpu()
+        done = run(program, folder, words)
+        result = RESULT.search(done.stdout)
+        counts = f"{result[1]:>4} passed, {result[2]} failed, {result[3]} ignored" if result else f"ended with {done.returncode}, without a result"
+        print(f"   {name:<44} {counts}, {cpu() - before:.1f} s of CPU", flush=True)
+        if done.returncode == 0:
+            continue
+        good = False
+        print(without_passed(done.stdout), flush=True)
+        for test in FAILED.findall(done.stdout):
+            again = run(program, folder, [test, "--exact", "--include-ignored"])
+            alone(name, test, again.returncode == 0)
+    return good
+
+
+def by_nextest(options, words):
+    command = ["cargo", "nextest", "run", "--locked", "--no-fail-fast", "--no-tests=pass", "--status-level=fail", *options, *words]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    print(done.stdout, flush=True)
+    for name, test in dict.fromkeys(NEXTEST_FAILED.findall(done.stdout)):
+        again = [*command[:4], *options, "-E", f"binary_id(={name}) & test(={test})"]
+        alone(name, test, subprocess.run(again, cwd=ROOT, capture_output=True).returncode == 0)
+    return done.returncode == 0
+
+
+def main(arguments):
+    split = arguments.index("--") if "--" in arguments else len(arguments)
+    run_all = by_nextest if shutil.which("cargo-nextest") else by_program
+    return 0 if run_all(arguments[:split], arguments[split + 1 :]) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
