@@ -570,7 +570,7 @@ fn a_full_disk_gives_one_sentence_and_leaves_whole_rows() {
     let output = Command::new("sh")
         .args(["-c", "trap '' XFSZ; ulimit -f 8192 && exec \"$@\"", "sh"])
         .arg(&test)
-        .args(["--exact", "child_writes_under_a_limit", "--nocapture"])
+        .args(["--exact", "run_dir::child_writes_under_a_limit", "--nocapture"])
         .env("FOREBAY_RECORD_LIMITED", &path)
         .output()
         .unwrap();

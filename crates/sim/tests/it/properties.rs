@@ -444,7 +444,7 @@ fn digests() -> Vec<String> {
 fn two_processes_agree() {
     let here = digests();
     let child = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "in_another_process", "--ignored", "--nocapture"])
+        .args(["--exact", "properties::in_another_process", "--ignored", "--nocapture"])
         .output()
         .unwrap();
     let text = String::from_utf8_lossy(&child.stdout).into_owned();
