@@ -71,7 +71,7 @@ pub struct RunDir {
     path: PathBuf,        // while it is written
     about: About,
     tables: Option<Vec<Option<Table>>>, // those of `TABLES`, some from the first simulation on that has such rows
-    recorded: usize,
+    added: Vec<u64>,                    // seeds, in the order of `about.seeds`
     captures: Vec<CaptureFile>,
 }
 
@@ -97,7 +97,14 @@ impl RunDir {
             false => Ok(None),
         };
         let tables = Some(TABLES.iter().map(begun).collect::<Result<_, _>>()?);
-        Ok(Self { path, claim, about: about.clone(), tables, recorded: 0, captures: Vec::new() })
+        Ok(Self {
+            path,
+            claim,
+            about: about.clone(),
+            tables,
+            added: Vec::new(),
+            captures: Vec::new(),
+        })
     }
 
     /// The directory while it is written.
@@ -105,20 +112,23 @@ impl RunDir {
         &self.path
     }
 
-    /// Adds a simulation, in the order of `about.seeds`. Its rows are on disk when this returns.
+    /// Adds a simulation, in the order of `about.seeds`. Its rows are on disk when this returns. A seed that is left out is
+    /// missing, as one that an interrupt stopped before it began.
     ///
     /// # Errors
     /// If it is out of turn or the system refuses. In the latter case the whole rows written so far
     /// are left under the final names, and the directory takes no more.
     pub fn add(&mut self, run: &RunRecord) -> Result<(), RecordError> {
-        let expected = self.about.seeds.get(self.recorded).copied();
-        if expected != Some(run.seed) {
+        let place = |wanted: u64| self.about.seeds.iter().position(|seed| *seed == wanted);
+        let next = self.added.last().and_then(|last| place(*last)).map_or(0, |at| at + 1);
+        if place(run.seed).is_none_or(|at| at < next) {
+            let expected = self.about.seeds.get(next).copied();
             return Err(RecordError::Order { seed: run.seed, expected });
         }
         let Some(tables) = &mut self.tables else {
             return Err(closed(&self.path));
         };
-        let (path, warmup, first) = (&self.path, self.about.warmup, self.recorded == 0);
+        let (path, warmup, first) = (&self.path, self.about.warmup, self.added.is_empty());
         // A seed counts once it has a row in the table of runs, so that is written last.
         let (runs, others): (Vec<_>, Vec<_>) = TABLES
             .iter()
@@ -131,7 +141,7 @@ impl RunDir {
             }
             table.as_mut().map_or(Ok(()), |table| of.write(table, run, warmup))
         });
-        self.recorded += 1;
+        self.added.push(run.seed);
         let written = written.and_then(|()| unfinished::forget(&self.path, run.seed));
         if written.is_err() {
             self.salvage();
@@ -171,12 +181,7 @@ impl RunDir {
         mut volatile: Volatile,
     ) -> Result<Finished, RecordError> {
         assert!(
-            runs.iter().map(|run| run.seed).eq(self
-                .about
-                .seeds
-                .iter()
-                .copied()
-                .take(self.recorded)),
+            runs.iter().map(|run| run.seed).eq(self.added.iter().copied()),
             "the summary is of the runs that were recorded"
         );
         let mut manifest = Manifest::new(&self.about);

@@ -142,8 +142,24 @@ fn a_run_in_progress_can_be_read() {
     let rest = RunDir::unfinished(&work, &back).unwrap().unwrap();
     assert!(rest.at_work);
     assert_eq!((rest.whole, rest.missing), (vec![1], vec![2, 3]));
-    let wrong = dir.add(&runs[2]).unwrap_err();
-    assert_eq!(wrong.to_string(), "seed 3 was recorded out of turn; the next one is 2");
+    let wrong = dir.add(&runs[0]).unwrap_err();
+    assert_eq!(wrong.to_string(), "seed 1 was recorded out of turn; the next one is 2");
+}
+
+/// An interrupt may stop a seed before it begins, and leave a later one that had begun.
+#[test]
+fn a_seed_that_never_began_is_missing_and_later_ones_are_kept() {
+    let (about, runs) = sample();
+    let path = scratch("gap");
+    let mut dir = RunDir::create(&path, &about, IfExists::Refuse).unwrap();
+    dir.add(&runs[1]).unwrap();
+    let (_, back) = RunDir::load(&partial_of(&path)).unwrap();
+    assert_eq!(back.len(), 1);
+    assert_same(&runs[1], &back[0]);
+    let rest = RunDir::unfinished(&partial_of(&path), &back).unwrap().unwrap();
+    assert_eq!((rest.whole, rest.missing), (vec![2], vec![1, 3]));
+    let wrong = dir.add(&runs[0]).unwrap_err();
+    assert_eq!(wrong.to_string(), "seed 1 was recorded out of turn; the next one is 3");
 }
 
 #[test]
