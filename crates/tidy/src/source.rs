@@ -16,9 +16,18 @@ pub fn read(path: &Path) -> String {
 
 /// The text before the module of tests at the end of a file, if there is one.
 fn without_tests(text: &str) -> &str {
-    let tests = text.rfind("\n#[cfg(test)]\nmod ").map(|at| text.split_at(at));
+    let begins = [
+        "\n#[cfg(test)]\nmod ",
+        "\n#[cfg(feature = \"reference\")]\n#[doc(hidden)]\npub mod tests ",
+    ];
+    let tests = begins.iter().find_map(|begin| text.rfind(begin)).map(|at| text.split_at(at));
     match tests {
-        Some((before, rest)) if rest.lines().nth(2).is_some_and(|line| line.ends_with('{')) => {
+        Some((before, rest))
+            if rest
+                .lines()
+                .nth(2)
+                .is_some_and(|line| line.ends_with('{') || line.starts_with("#[doc")) =>
+        {
             before
         }
         _ => text,

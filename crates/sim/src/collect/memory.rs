@@ -129,18 +129,17 @@ fn cache(row: &mut MemoryRow, from: &QueueTotals, to: &QueueTotals, ns: f64) {
     row.cache_bounds = to.bounds.iter().map(|bytes| *bytes as f64).collect();
 }
 
-#[cfg(test)]
-mod tests {
+#[cfg(feature = "reference")]
+#[doc(hidden)]
+pub mod tests {
     use forebay_host::memory::Limit;
     use forebay_transport::Wait;
 
-    #[test]
-    fn a_record_names_limits_as_the_path_does() {
+    pub fn a_record_names_limits_as_the_path_does() {
         assert_eq!(Limit::ALL.map(Limit::word), forebay_record::LIMITS);
     }
 
-    #[test]
-    fn a_record_names_waits_as_the_transport_does() {
+    pub fn a_record_names_waits_as_the_transport_does() {
         assert_eq!(Wait::ALL.map(Wait::word), forebay_record::WAITS);
     }
 }

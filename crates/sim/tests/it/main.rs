@@ -14,6 +14,7 @@ mod lists;
 mod machine;
 mod memory;
 mod nic_classes;
+mod parts;
 mod pause;
 mod pause_by_class;
 mod properties;
