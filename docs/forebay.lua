@@ -1,4 +1,4 @@
--- Wireshark and tshark: the header of receiver-driven transports in captures of Forebay (docs/captures.md).
+-- Wireshark and tshark: the header of receiver-driven transports in captures of Forebay (docs/exports.md).
 --
 --     wireshark -X lua_script:docs/forebay.lua FILE.pcapng
 

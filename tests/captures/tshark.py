@@ -7,7 +7,7 @@ Needs target/release/forebay and tshark; where there is no tshark the test is sk
 
 At the port of the host that sends a flow, every segment that tshark calls a retransmission (plain, fast or spurious) is
 one that our sender sent again, and the other way round: nothing can overtake anything there. Behind a lossy queue, or
-where paths reorder, it has to guess; see docs/captures.md.
+where paths reorder, it has to guess; see docs/exports.md.
 """
 
 import collections
