@@ -10,9 +10,9 @@ use crate::failure::Failure;
 use crate::law::status::{Shown, Status};
 use forebay_abi::Outcome;
 use forebay_linux::board::Board;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -48,6 +48,15 @@ impl Address {
             return Err(format!("{address} could be reached from elsewhere; {WRITE}"));
         }
         Ok(Self::Loopback(address))
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Path(path) => path.display().fmt(out),
+            Self::Loopback(address) => address.fmt(out),
+        }
     }
 }
 
@@ -101,7 +110,7 @@ impl Served {
 
 /// Serves a text until the process ends.
 pub fn serve(at: &Address, mut of: impl FnMut() -> String + Send + 'static) -> Result<(), Failure> {
-    let failed = |error: io::Error| Failure::io(format!("serve at {at:?}"), &error);
+    let failed = |error: io::Error| Failure::io(format!("serve at {at}"), &error);
     match at {
         Address::Path(path) => {
             let socket = std::fs::symlink_metadata(path).is_ok_and(|of| of.file_type().is_socket());
@@ -110,27 +119,37 @@ pub fn serve(at: &Address, mut of: impl FnMut() -> String + Send + 'static) -> R
             }
             let listener = UnixListener::bind(path).map_err(failed)?;
             std::thread::spawn(move || {
-                for stream in listener.incoming().flatten() {
+                for stream in listener.incoming() {
+                    let Some(stream) = taken(stream) else { continue };
                     let set = stream
                         .set_read_timeout(Some(WAIT))
                         .and(stream.set_write_timeout(Some(WAIT)));
-                    let _ = set.and_then(|()| answer(stream, &mut of));
+                    let _ = set.and_then(|()| answer(stream, false, &mut of));
                 }
             });
         }
         Address::Loopback(address) => {
             let listener = TcpListener::bind(address).map_err(failed)?;
             std::thread::spawn(move || {
-                for stream in listener.incoming().flatten() {
+                for stream in listener.incoming() {
+                    let Some(stream) = taken(stream) else { continue };
                     let set = stream
                         .set_read_timeout(Some(WAIT))
                         .and(stream.set_write_timeout(Some(WAIT)));
-                    let _ = set.and_then(|()| answer(stream, &mut of));
+                    let _ = set.and_then(|()| answer(stream, true, &mut of));
                 }
             });
         }
     }
     Ok(())
+}
+
+/// A connection; after one that could not be taken, as where there are no more descriptors, a pause.
+fn taken<T>(stream: io::Result<T>) -> Option<T> {
+    if stream.is_err() {
+        std::thread::sleep(WAIT);
+    }
+    stream.ok()
 }
 
 /// What an agent that runs says of its law, at a unix socket; or why it does not.
@@ -164,8 +183,12 @@ pub fn ruled(at: &Path) -> Result<Ruled, String> {
     })
 }
 
-/// Reads a request and answers it.
-fn answer(mut stream: impl Read + Write, of: &mut impl FnMut() -> String) -> io::Result<()> {
+/// Reads a request and answers it; `browsers` can reach this.
+fn answer(
+    mut stream: impl Read + Write,
+    browsers: bool,
+    of: &mut impl FnMut() -> String,
+) -> io::Result<()> {
     let mut bytes = [0; LONGEST];
     let mut len = 0;
     for _ in 0..WAITS {
@@ -180,6 +203,10 @@ fn answer(mut stream: impl Read + Write, of: &mut impl FnMut() -> String) -> io:
         }
     }
     let (code, body) = match request(&bytes[..len]) {
+        Ok(()) if browsers && !is_for_here(&bytes[..len]) => {
+            let code = "421 Misdirected Request";
+            (code, format!("{code}: the Host is not localhost, nor a loopback address\n"))
+        }
         Ok(()) => ("200 OK", of()),
         Err(code) => (code, format!("{code}: GET /metrics\n")),
     };
@@ -206,6 +233,25 @@ fn request(bytes: &[u8]) -> Result<(), &'static str> {
         [_, _, version] if version.starts_with(b"HTTP/1.") => Err("405 Method Not Allowed"),
         _ => Err("400 Bad Request"),
     }
+}
+
+/// Whether the Host of a whole request is this machine's loopback: a page of somebody else's, whose name was made to point here (DNS rebinding), has
+/// another one. What sends none is no browser.
+fn is_for_here(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes);
+    let mut lines = text.split("\r\n").skip(1).filter_map(|line| line.split_once(':'));
+    lines.all(|(name, value)| {
+        let host = value.trim().to_ascii_lowercase();
+        let port = |port: &str| port.bytes().all(|of| of.is_ascii_digit());
+        let host = match host.rsplit_once(':') {
+            Some((host, after)) if port(after) && !host.ends_with(':') => host,
+            _ => host.as_str(),
+        };
+        let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+        !name.eq_ignore_ascii_case("host")
+            || host == "localhost"
+            || address.is_ok_and(|of| of.is_loopback())
+    })
 }
 
 /// The status in the text format.
@@ -372,6 +418,42 @@ mod tests {
         assert_eq!(get(""), Err("408 Request Timeout"));
         assert_eq!(get("nonsense\r\n\r\n"), Err("400 Bad Request"));
         assert_eq!(request(&[b'a'; LONGEST]), Err("431 Request Header Fields Too Large"));
+    }
+
+    /// A page in a browser of this machine sends the name by which it was loaded.
+    #[test]
+    fn only_who_asks_for_the_loopback_is_answered_there() {
+        let get = |host: &str| format!("GET /metrics HTTP/1.1\r\nAccept: */*\r\n{host}\r\n");
+        for host in [
+            "",
+            "Host: localhost\r\n",
+            "host: LOCALHOST:9099\r\n",
+            "Host: 127.0.0.1:9099\r\n",
+            "Host: 127.1.2.3\r\n",
+            "Host: [::1]:9099\r\n",
+            "Host: [::1]\r\n",
+        ] {
+            assert!(is_for_here(get(host).as_bytes()), "{host}");
+        }
+        for host in [
+            "Host: evil.example\r\n",
+            "Host: evil.example:9099\r\n",
+            "Host: localhost.evil.example\r\n",
+            "Host: 10.0.0.1:9099\r\n",
+            "Host: \r\n",
+            "Host: localhost\r\nHost: evil.example\r\n",
+            "Host: 127.0.0.1.evil.example\r\n",
+        ] {
+            assert!(!is_for_here(get(host).as_bytes()), "{host}");
+        }
+        for (browsers, wanted) in [(true, "HTTP/1.1 421 "), (false, "HTTP/1.1 200 ")] {
+            let (mut here, there) = UnixStream::pair().expect("a socket");
+            here.write_all(get("Host: evil.example\r\n").as_bytes()).expect("sent");
+            answer(there, browsers, &mut || "text".into()).expect("answered");
+            let mut said = String::new();
+            here.read_to_string(&mut said).expect("an answer");
+            assert!(said.starts_with(wanted), "{said}");
+        }
     }
 
     #[test]
