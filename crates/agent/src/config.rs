@@ -5,11 +5,12 @@
 use crate::failure::Failure;
 use crate::law::ladder::Rung;
 use crate::law::settings;
+use forebay_linux::file;
 use forebay_units::{OneLine, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::fs;
+use std::io;
 use std::path::Path;
 
 /// Configuration of the live agent.
@@ -161,6 +162,9 @@ fn hostcc() -> String {
     "hostcc".into()
 }
 
+/// Longest configuration.
+const LONGEST: u64 = 1 << 20;
+
 /// The shortest period of a loop that sleeps in between, and of one that spins on a core of its own.
 pub const SLEEPS: Span = Span::from_ms(1);
 const SPINS: Span = Span::from_us(10);
@@ -168,7 +172,8 @@ const SPINS: Span = Span::from_us(10);
 /// Reads and checks a file, for a loop that has a core of its own or has none.
 pub fn load(path: &Path, own_core: bool) -> Result<Config, Failure> {
     let name = path.display().to_string();
-    let text = fs::read_to_string(path)
+    let text = file::read(path, LONGEST)
+        .and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other))
         .map_err(|error| Failure::Input(format!("{name} cannot be read: {error}")))?;
     parse(&name, &text, own_core).map_err(Failure::Input)
 }
@@ -180,7 +185,7 @@ pub fn parse(name: &str, text: &str, own_core: bool) -> Result<Config, String> {
 }
 
 /// Whether this is a path below the cgroup v2 mount; the mount itself is none.
-fn is_cgroup(path: &str) -> bool {
+pub fn is_cgroup(path: &str) -> bool {
     let plain = |part: &str| !part.is_empty() && part != "." && part != "..";
     path.starts_with('/')
         && path.split('/').skip(1).all(plain)

@@ -17,6 +17,7 @@ pub mod cgroup;
 mod clock;
 pub mod counters;
 pub mod ethtool;
+pub mod file;
 mod guarded;
 pub mod machine;
 pub mod netlink;

@@ -1,6 +1,7 @@
 //! What a configuration may not say, and the sentence for each.
 
 use super::*;
+use std::fs;
 
 fn problem(text: &str) -> String {
     parse("agent.toml", text, false).map(|_| ()).expect_err(text)

@@ -8,11 +8,11 @@ use crate::failure::{self, Failure};
 use forebay_laws::host::{Host, HostEvent, HostParams, Signal};
 use forebay_laws::log::{self, Log, ReplayError};
 use forebay_laws::params::ParamError;
+use forebay_linux::file;
 use forebay_record::signals::{self, SignalRow};
 use forebay_units::Time;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::fs;
 use std::path::Path;
 
 /// `forebay-agent replay`.
@@ -21,7 +21,8 @@ pub fn replay(args: &args::Replay) -> Result<(), Failure> {
     let mut differing = None;
     for path in files(&args.trace)? {
         let shown = path.display().to_string();
-        let bytes = fs::read(&path).map_err(|error| Failure::Input(format!("{shown}: {error}")))?;
+        let bytes = file::read(&path, u64::MAX)
+            .map_err(|error| Failure::Input(format!("{shown}: {error}")))?;
         if path.file_name().is_some_and(|name| name == signals::FILE) {
             if !args.rows {
                 let rows = recorded(&path, &bytes, args.partial)?;

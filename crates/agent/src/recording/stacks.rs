@@ -11,10 +11,10 @@ use crate::law::settings;
 use forebay_laws::host::{Counters, Host, HostEvent, HostStart, Reading};
 use forebay_laws::log::Log;
 use forebay_laws::params::ParamError;
+use forebay_linux::file;
 use forebay_record::signals::{self, SignalRow};
 use forebay_units::{Span, Time};
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 /// The counters without which there is no stack.
@@ -69,10 +69,12 @@ pub fn of_trace(trace: &Path) -> Result<Vec<Stack>, Failure> {
     let mut found = Vec::new();
     for path in super::files(trace)? {
         if path.file_name().is_some_and(|name| name == signals::FILE) {
-            let bytes = fs::read(&path).map_err(|e| Failure::Input(format!("{shown}: {e}")))?;
+            let bytes =
+                file::read(&path, u64::MAX).map_err(|e| Failure::Input(format!("{shown}: {e}")))?;
             found.extend(of(&super::recorded(&path, &bytes, false)?));
         } else {
-            let bytes = fs::read(&path).map_err(|e| Failure::Input(format!("{shown}: {e}")))?;
+            let bytes =
+                file::read(&path, u64::MAX).map_err(|e| Failure::Input(format!("{shown}: {e}")))?;
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             found.extend(Stack::logged(name, &bytes));
         }

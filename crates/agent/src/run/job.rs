@@ -8,8 +8,7 @@ use crate::failure::Failure;
 use crate::metrics::{self, Now, Served};
 use crate::sense::inputs::Input;
 use forebay_laws::host::HostParams;
-use forebay_linux::{Clock, Root};
-use std::fs::File;
+use forebay_linux::{Clock, Root, file};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -44,7 +43,7 @@ impl Job<'_> {
         match &self.args.signals {
             None => plan::stacks(self.root, self.config, self.law),
             Some(path) => {
-                let file = File::open(path).map_err(|error| {
+                let file = file::open(path).map_err(|error| {
                     Failure::Input(format!("{} cannot be read: {error}", path.display()))
                 })?;
                 Ok(vec![("signals".into(), Input::File(file))])
