@@ -19,8 +19,8 @@ fn it_is_registered_as_long_as_it_is_held() {
             assert!(there());
             assert!(register().is_err(), "a name is there once");
             drop(held);
-            // The kernel lets go of it after a grace period.
-            assert!((0..2000).any(|_| {
+            // The kernel lets go of it after a grace period, which a busy machine makes long.
+            assert!((0..120_000).any(|_| {
                 std::thread::sleep(std::time::Duration::from_millis(1));
                 !there()
             }));
