@@ -4,6 +4,9 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+/// Exit code of a loop that did its work, but whose law log lacks its end.
+pub const UNLOGGED: u8 = 4;
+
 /// Why a command failed.
 #[derive(Debug)]
 pub enum Failure {
@@ -13,6 +16,8 @@ pub enum Failure {
     Input(String),
     /// A law answers otherwise than its log has it. Exit code 3.
     Differs(String),
+    /// A law log lacks its end, as was said. Exit code [`UNLOGGED`], which the guard understands.
+    Unlogged,
     /// The reader of stdout has gone. Exit code 0.
     NobodyReads,
 }
@@ -30,6 +35,7 @@ impl Failure {
     pub fn report(&self) -> ExitCode {
         let (code, text) = match self {
             Self::NobodyReads => return ExitCode::SUCCESS,
+            Self::Unlogged => return ExitCode::from(UNLOGGED),
             Self::Run(text) => (1, text),
             Self::Input(text) => (2, text),
             Self::Differs(text) => (3, text),

@@ -28,7 +28,7 @@ fn main() -> ExitCode {
         Verb::Run(args) => run::run(&args),
         Verb::Hold => run::hold::hold(),
         Verb::Lockstep => law::lockstep::lockstep(),
-        Verb::Undo(args) => run::guard::undo(&args),
+        Verb::Undo(args) => run::state::undo(&args),
         Verb::Replay(args) => recording::replay::replay(&args),
         Verb::Calibrate(args) => recording::calibrate::calibrate(&args),
         Verb::Signals => failure::data(&sense::signals::cards()),

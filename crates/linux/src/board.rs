@@ -56,6 +56,11 @@ impl Board {
         }
     }
 
+    /// Replaces one of them.
+    pub fn set(&self, nth: usize, number: u64) {
+        self.words.words()[..WORDS][nth].store(number, Relaxed);
+    }
+
     /// The numbers now.
     pub fn read(&self) -> [u64; WORDS] {
         let mut numbers = [0; WORDS];

@@ -6,11 +6,12 @@ use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
 };
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, CpuSet, sched_getaffinity, sched_setaffinity, set_capabilities,
     set_no_new_privs, set_thread_groups, set_thread_res_gid, set_thread_res_uid,
 };
+use std::ffi::CStr;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -93,6 +94,32 @@ pub fn ended(of: impl AsFd, at_most: Duration) -> bool {
         Err(rustix::io::Errno::INTR) => false,
         Err(_) => true, // in doubt, the other side has gone
     }
+}
+
+/// Kills a watched process: the one that was watched, also where its number is another one's by now.
+///
+/// # Errors
+/// If it has ended, or the system refuses.
+pub fn kill(watched: impl AsFd) -> io::Result<()> {
+    Ok(pidfd_send_signal(watched, Signal::KILL)?)
+}
+
+/// Has the kernel continue this process, where it is stopped, when its parent has died. What gives up rights afterwards undoes this.
+///
+/// # Errors
+/// If the system refuses.
+pub fn go_on_without_parent() -> io::Result<()> {
+    Ok(rustix::process::set_parent_process_death_signal(Some(Signal::CONT))?)
+}
+
+/// The user that this process acts as.
+pub fn user() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+/// Gives this process a name, as `ps` shows it: at most 15 bytes.
+pub fn name(of: &CStr) {
+    let _ = rustix::thread::set_name(of);
 }
 
 /// Whether this process may run on a CPU.
@@ -195,7 +222,7 @@ mod tests {
         assert!(bytes == b"orders" && descriptors.is_empty() && !text.is_empty());
         assert!(!ended(&there, Duration::ZERO));
         drop(here);
-        assert!(ended(&there, Duration::from_secs(9)) && receive(&there).is_err());
+        assert!(ended(&there, Duration::from_secs(120)) && receive(&there).is_err());
         assert!(send(&there, &[0; LONGEST + 1], &[]).is_err());
     }
 
@@ -218,9 +245,9 @@ mod tests {
         let mut child = std::process::Command::new("sleep").arg("60").spawn().expect("it runs");
         let watched = watch(child.id()).expect("it is there");
         assert!(!ended(&watched, Duration::ZERO));
-        child.kill().expect("killed");
-        assert!(ended(&watched, Duration::from_secs(9)));
+        kill(&watched).expect("killed");
+        assert!(ended(&watched, Duration::from_secs(120)));
         child.wait().expect("it has ended");
-        assert!(watch(0).is_err());
+        assert!(watch(0).is_err() && kill(&watched).is_err(), "it has gone");
     }
 }

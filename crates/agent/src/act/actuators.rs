@@ -4,6 +4,7 @@ use super::journal::{Change, Journal, Kind, Tree};
 use super::marks::Leases;
 use super::plan::{Actuator, Plan};
 use crate::law::levels::{Levels, Throttle};
+use crate::run::inside::Inside;
 use forebay_linux::resctrl::memory_line;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -33,6 +34,7 @@ pub fn prepare<W: Write>(
             path: group.unwrap_or(path).into(),
             before: neutral.clone(),
             ours: ours.clone(),
+            id: group.is_none().then(|| tree.id(&actuator.cgroup)).flatten(),
         };
         if first {
             journal.add(change).map_err(|error| refuse("write the journal for it", error))?;
@@ -133,6 +135,15 @@ struct Held {
 }
 
 impl Files {
+    /// Whether these levels freeze something that is not frozen.
+    fn freezes(&self, levels: Levels) -> bool {
+        self.of.iter().filter(|held| held.of.kind == Kind::Freeze && !held.left).any(|held| {
+            let values = &held.of.values;
+            let new = values.get(usize::from(levels.of(held.of.socket))).or(values.last());
+            new.is_some_and(|new| new == "1") && new != values.get(held.last)
+        })
+    }
+
     /// Over open files, which stand at level 0.
     pub fn new(of: impl IntoIterator<Item = (Described, File)>) -> Self {
         let held = |(of, file)| Held { of, file, last: 0, left: false };
@@ -210,6 +221,8 @@ impl Throttle for Files {
 /// All that a loop acts by: files that throttle, and leases of marks.
 #[derive(Debug)]
 pub struct Acting<'a> {
+    /// Where guard and loop are.
+    pub inside: &'a Inside,
     /// See [`Files`].
     pub files: &'a mut Files,
     /// See [`Leases`].
@@ -217,8 +230,9 @@ pub struct Acting<'a> {
 }
 
 impl Throttle for Acting<'_> {
+    /// Nothing is frozen while guard or loop would be frozen with it.
     fn set(&mut self, levels: Levels) -> bool {
-        self.files.set(levels)
+        !(self.files.freezes(levels) && self.inside.victim().is_some()) && self.files.set(levels)
     }
 
     fn stands(&mut self) -> bool {

@@ -2,13 +2,16 @@
 //!
 //! A line for each change, with a checksum: a line that is not whole was never acted upon, since the change comes after the line.
 //!
-//! Invariant: undoing touches nothing but what whole lines name, and of that nothing that somebody else has changed since. Done
+//! Invariant: undoing touches nothing but what whole lines name, and of that nothing that somebody else has changed or made anew since. Done
 //! twice, it does nothing the second time.
 
 use super::unmark;
+use crate::config;
 use forebay_linux::Root;
+use forebay_linux::resctrl::MOUNT;
 use serde::{Deserialize, Serialize};
 use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::MetadataExt;
 
 /// Name of the file in the state folder.
 pub const FILE: &str = "journal";
@@ -25,6 +28,8 @@ pub trait Tree {
     fn remove(&mut self, folder: &str) -> io::Result<()>;
     /// Folders in a folder.
     fn folders(&mut self, folder: &str) -> Vec<String>;
+    /// What the kernel knows a folder by: another one of the same name has another number.
+    fn id(&mut self, folder: &str) -> Option<u64>;
     /// Ends marks on packets of an interface that programs of these names make, attached like this. Whether there were any.
     fn unmark(&mut self, nic: &str, how: &str, names: &[String]) -> io::Result<bool>;
 }
@@ -49,6 +54,10 @@ impl Tree for Root {
     fn folders(&mut self, folder: &str) -> Vec<String> {
         let names = self.names(folder).into_iter();
         names.filter(|name| self.path(&format!("{folder}/{name}")).is_dir()).collect()
+    }
+
+    fn id(&mut self, folder: &str) -> Option<u64> {
+        std::fs::metadata(self.path(folder)).ok().map(|of| of.ino())
     }
 
     fn unmark(&mut self, nic: &str, how: &str, names: &[String]) -> io::Result<bool> {
@@ -80,6 +89,8 @@ pub struct Change {
     pub before: String,
     /// What the agent may write there; for marks names of programs.
     pub ours: Vec<String>,
+    /// What the kernel knew the victim's cgroup by, where the change is of one.
+    pub id: Option<u64>,
 }
 
 const WORDS: [(Kind, &str); 4] =
@@ -89,7 +100,8 @@ impl Change {
     /// Its line. Neither paths nor values have control characters.
     fn line(&self) -> String {
         let kind = WORDS.iter().find(|(kind, _)| *kind == self.kind).map_or("", |(_, word)| word);
-        let text = format!("{kind}\t{}\t{}\t{}", self.path, self.before, self.ours.join("|"));
+        let id = self.id.map(|id| format!("\t{id}")).unwrap_or_default();
+        let text = format!("{kind}\t{}\t{}\t{}{id}", self.path, self.before, self.ours.join("|"));
         format!("{text}\t{:08x}\n", checksum(&text))
     }
 
@@ -101,12 +113,32 @@ impl Change {
         let kind = WORDS.iter().find(|(_, word)| *word == kind)?.0;
         let (path, before) = (words.next()?.to_string(), words.next()?.to_string());
         let ours = words.next()?.split('|').map(str::to_string).collect();
-        (sum == checksum(text) && words.next().is_none()).then_some(Self {
-            kind,
-            path,
-            before,
-            ours,
-        })
+        let id = words.next().map(|id| id.parse().ok()); // none: a journal of an earlier version
+        let whole = sum == checksum(text) && words.next().is_none() && id != Some(None);
+        whole.then_some(Self { kind, path, before, ours, id: id.flatten() })
+    }
+
+    /// Whether an agent makes such changes, where the cgroup v2 tree is mounted there: a journal that somebody forged has others.
+    pub fn is_an_agents(&self, mount: Option<&str>) -> bool {
+        let is_cgroup = |file: &str| {
+            let below = mount.and_then(|mount| self.path.strip_prefix(mount)?.strip_suffix(file));
+            below.is_some_and(config::is_cgroup)
+        };
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|of| of.is_ascii_digit());
+        match self.kind {
+            Kind::Freeze => is_cgroup("/cgroup.freeze") && self.before == "0",
+            Kind::Cpu => {
+                let quota = self.before.split_once(' ').is_some_and(|(quota, period)| {
+                    (quota == "max" || is_number(quota)) && is_number(period)
+                });
+                is_cgroup("/cpu.max") && quota
+            }
+            Kind::Memory => {
+                let nth = self.path.strip_prefix(MOUNT).and_then(|of| of.strip_prefix("/forebay-"));
+                nth.is_some_and(is_number)
+            }
+            Kind::Mark => self.ours.iter().all(|name| name.starts_with("forebay_")),
+        }
     }
 }
 
@@ -178,6 +210,11 @@ fn undo_one(tree: &mut impl Tree, change: &Change) -> io::Result<bool> {
     }
     if change.kind == Kind::Mark {
         return tree.unmark(path, &change.before, &change.ours);
+    }
+    // A cgroup that somebody made anew under the name of a victim was never the agent's.
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    if change.id.is_some_and(|id| tree.id(folder).is_some_and(|now| now != id)) {
+        return Ok(false);
     }
     let ours = change.ours.contains(&tree.read(path)?);
     if ours {

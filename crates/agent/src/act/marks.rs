@@ -30,7 +30,7 @@ pub fn tcp_nv(root: &Root) -> Result<CongestionControl, String> {
 }
 
 /// How long the lease of a self-test lasts.
-const TEST_NS: u64 = 1_000_000_000;
+const TEST_NS: u64 = 60_000_000_000;
 
 /// Programs that are attached, as their guard has them.
 #[derive(Debug, Default)]
@@ -137,6 +137,7 @@ impl Echo {
             path: of.nic.clone(),
             before: how.into(),
             ours: vec![name.clone()],
+            id: None,
         };
         journal.add(change).map_err(refuse("write the journal for it"))?;
         let link = match of.echo {

@@ -12,7 +12,7 @@ use crate::sense::inputs::Input;
 use forebay_laws::host::{HostParams, Signal};
 use forebay_linux::Root;
 use forebay_linux::capabilities::{Capabilities, Capability, MARKS};
-use forebay_linux::cgroup::Cgroups;
+use forebay_linux::cgroup::{self, Cgroups};
 use forebay_linux::counters::Counters;
 use forebay_linux::machine::Machine as Kernel;
 use forebay_linux::netlink;
@@ -166,7 +166,9 @@ fn of_victim(
         }
         Err(error) => return Err(refuse(format!("cgroup.freeze cannot be read: {error}"))),
         Ok(frozen) if frozen != "0" => {
-            return Err(refuse("is frozen already, by somebody else; thaw it first".into()));
+            return Err(refuse(format!(
+                "is frozen already, and no journal here says by whom; to thaw it: echo 0 > {cgroup}/cgroup.freeze"
+            )));
         }
         Ok(_) => {}
     }
@@ -248,8 +250,16 @@ fn by_socket(of: &Bandwidth, sockets: &[(u32, usize)]) -> Vec<(Option<usize>, Op
 /// The cgroup v2 of this process, without a slash at its end.
 fn own_cgroup(root: &Root) -> String {
     let text = root.read("/proc/self/cgroup").unwrap_or_default();
-    let own = text.lines().find_map(|line| line.strip_prefix("0::"));
-    own.unwrap_or_default().trim_end_matches('/').to_string()
+    cgroup::of_process(&text).unwrap_or_default().to_string()
+}
+
+/// Why an interface is not one of this machine's NICs.
+fn unknown(root: &Root, nic: &str) -> &'static str {
+    if nic == "lo" && root.has("/sys/class/net/lo") {
+        "is the loopback, which has no path to memory to watch; write an interface of a NIC"
+    } else {
+        "there is no such interface"
+    }
 }
 
 /// Counters of the IIO stacks of the configuration's NICs, each stack once, by name.
@@ -275,7 +285,7 @@ pub fn stacks(
         let known = Nic::all(root);
         for (nth, nic) in config.nic.iter().enumerate() {
             if !known.iter().any(|of| of.name == nic.name) {
-                let text = format!("nic[{nth}].name: {:?}: there is no such interface", nic.name);
+                let text = format!("nic[{nth}].name: {:?}: {}", nic.name, unknown(root, &nic.name));
                 return Err(Failure::Run(text));
             }
         }
@@ -287,7 +297,7 @@ pub fn stacks(
     for (nth, nic) in config.nic.iter().enumerate() {
         let refuse = |why: String| Failure::Run(format!("nic[{nth}].name: {:?}: {why}", nic.name));
         let Some(device) = Nic::all(root).into_iter().find(|of| of.name == nic.name) else {
-            return Err(refuse("there is no such interface".into()));
+            return Err(refuse(unknown(root, &nic.name).into()));
         };
         let events = Kernel::read(root).generation().map(uncore);
         if let Some(missing) = law.needs().iter().find(|of| match of {

@@ -19,6 +19,8 @@ pub enum Cause {
     LoopSilent,
     /// The start failed, by a self-test or otherwise.
     Start,
+    /// Somebody moved the agent into its victim.
+    Inside,
     /// A victim or an interface is back, and the agent begins anew.
     Back,
     /// Guard and loop were dead: `undo`, or the next start.
@@ -27,8 +29,15 @@ pub enum Cause {
 
 impl Cause {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Asked, Self::LoopGone, Self::LoopSilent, Self::Start, Self::Back, Self::Dead];
+    pub const ALL: [Self; 7] = [
+        Self::Asked,
+        Self::LoopGone,
+        Self::LoopSilent,
+        Self::Start,
+        Self::Inside,
+        Self::Back,
+        Self::Dead,
+    ];
 
     /// As the metric has it.
     pub fn name(self) -> &'static str {
@@ -37,6 +46,7 @@ impl Cause {
             Self::LoopGone => "loop_gone",
             Self::LoopSilent => "loop_silent",
             Self::Start => "start",
+            Self::Inside => "inside",
             Self::Back => "back",
             Self::Dead => "dead",
         }
@@ -86,9 +96,9 @@ mod tests {
         for cause in [Cause::Dead, Cause::Asked, Cause::Dead] {
             Undoings::count(&folder, cause);
         }
-        assert_eq!(Undoings::read(&folder), Undoings([1, 0, 0, 0, 0, 2]));
+        assert_eq!(Undoings::read(&folder), Undoings([1, 0, 0, 0, 0, 0, 2]));
         fs::write(folder.join(FILE), "asked x\ndead 7\n").expect("written");
-        assert_eq!(Undoings::read(&folder), Undoings([0, 0, 0, 0, 0, 7]));
+        assert_eq!(Undoings::read(&folder), Undoings([0, 0, 0, 0, 0, 0, 7]));
         fs::remove_dir_all(folder).expect("removed");
     }
 }

@@ -6,6 +6,7 @@
 use crate::args;
 use crate::failure::{self, Failure};
 use crate::probe::{described, root};
+use crate::run::interrupts;
 use forebay_linux::Clock;
 use forebay_linux::counters::{Counters, Value};
 use forebay_record::signals::{self, SignalWriter};
@@ -13,8 +14,7 @@ use forebay_units::Time;
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, TrySendError, sync_channel};
 use std::time::Duration;
 
@@ -47,11 +47,7 @@ pub fn record(args: &args::Record) -> Result<(), Failure> {
         ));
     }
     let names: Vec<_> = counters.each().map(|of| of.name.to_string()).collect();
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&stop))
-            .map_err(|error| Failure::io("wait for an interrupt", &error))?;
-    }
+    let stop = interrupts()?;
     let (rounds, from) = sync_channel(BEHIND);
     let clock = Clock::start();
     let writer = {

@@ -5,20 +5,23 @@
 //!
 //! Invariant: what the machine is changed by is in the journal before; the journal goes only when all of it has been undone.
 
-use super::grace::GracePeriod;
+use super::detector::Detector;
+use super::events::Events;
+use super::inside::Inside;
 use super::job::{self, Job};
 use super::manager::Manager;
 use super::orders::{Descriptors, Orders};
 use super::presence::Presence;
 use super::rounds::duration;
+use super::state::State;
+use super::watched;
 use super::{show, sink};
 use crate::act::actuators;
-use crate::act::journal::{self, Change, Journal};
+use crate::act::journal::{self, Journal};
 use crate::act::marks::{self, Counters, Echoes};
 use crate::act::plan;
 use crate::act::plan::Marking;
 use crate::act::undoings::{Cause, Undoings};
-use crate::args;
 use crate::config::Mode;
 use crate::failure::{self, Failure};
 use crate::law::status::Status;
@@ -26,12 +29,11 @@ use crate::metrics::Now;
 use crate::sense::inputs::Input;
 use forebay_linux::board::Board;
 use forebay_linux::bpf::CongestionControl;
-use forebay_linux::{Clock, Root, boot_ns, process};
-use std::fs::{self, File, TryLockError};
-use std::io::{ErrorKind, Write};
-use std::os::fd::OwnedFd;
+use forebay_linux::{Clock, boot_ns, process};
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -40,112 +42,17 @@ use std::time::Duration;
 /// How often the guard looks at the loop's sign of life at least, and gives its own.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Time for the loop to begin, and to end when it is told to.
-const GRACE: Duration = Duration::from_secs(2);
+/// Time for the loop to begin: nothing is throttled before.
+const BEGIN: Duration = Duration::from_secs(10);
+
+/// Time for the loop to end when it is told to.
+const END: Duration = Duration::from_secs(2);
 
 /// How often the service manager is told that the guard is alive: four times in the `WatchdogSec` of the service.
 const TELL: Duration = job::LOOK;
 
 /// Above the loop, so that a loop that does not end is stopped.
 const PRIORITY: i32 = 11;
-
-/// The state folder, with a lock that one agent holds at a time.
-#[derive(Debug)]
-pub struct State<'a> {
-    folder: &'a Path,
-    lock: File,
-}
-
-impl<'a> State<'a> {
-    /// The state of a new agent: what a dead one left is undone first.
-    pub fn begin(folder: &'a Path, root: &Root) -> Result<Self, Failure> {
-        let state = Self::open(folder)?;
-        if let Some(undone) = state.undo_stale(root)? {
-            Undoings::count(state.folder, Cause::Dead);
-            let lifted = undone.lifted.join(", ");
-            failure::note(&format!("a dead agent's journal was undone first: {lifted}"));
-        }
-        Ok(state)
-    }
-
-    /// Makes the folder and takes the lock.
-    fn open(folder: &'a Path) -> Result<Self, Failure> {
-        let shown = folder.display();
-        fs::create_dir_all(folder).map_err(|error| Failure::io(format!("make {shown}"), &error))?;
-        let path = folder.join("pid");
-        let lock = File::options().read(true).write(true).create(true).truncate(false).open(&path);
-        let lock = lock.map_err(|error| Failure::io(format!("open {}", path.display()), &error))?;
-        match lock.try_lock() {
-            Ok(()) => Ok(Self { folder, lock }),
-            Err(TryLockError::WouldBlock) => {
-                let pid = fs::read_to_string(&path).unwrap_or_default();
-                let pid = pid.split_whitespace().next().unwrap_or("unknown").to_string();
-                Err(Failure::Run(format!(
-                    "an agent runs already, as process {pid}, with its state in {shown}"
-                )))
-            }
-            Err(TryLockError::Error(error)) => {
-                Err(Failure::io(format!("lock {}", path.display()), &error))
-            }
-        }
-    }
-
-    /// Notes the processes of guard and loop, for whoever asks.
-    fn note(&mut self, loop_pid: u32) -> std::io::Result<()> {
-        self.lock.set_len(0)?;
-        std::os::unix::fs::FileExt::write_all_at(
-            &self.lock,
-            format!("{} {loop_pid}\n", std::process::id()).as_bytes(),
-            0,
-        )
-    }
-
-    /// Undoes what a dead agent left, by its journal. `None`: there is none.
-    fn undo_stale(&self, root: &Root) -> Result<Option<journal::Undone>, Failure> {
-        let path = self.folder.join(journal::FILE);
-        match fs::read(&path) {
-            Ok(text) => self.undo(root, &journal::read(&text)).map(Some),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(Failure::io(format!("read {}", path.display()), &error)),
-        }
-    }
-
-    /// Undoes changes, and takes the journal away if all of them are undone.
-    fn undo(&self, root: &Root, changes: &[Change]) -> Result<journal::Undone, Failure> {
-        let undone = journal::undo(&mut root.clone(), changes);
-        if undone.failed.is_empty() {
-            match fs::remove_file(self.folder.join(journal::FILE)) {
-                Err(error) if error.kind() != ErrorKind::NotFound => {
-                    Err(Failure::io("remove the journal", &error))
-                }
-                _ => Ok(undone),
-            }
-        } else {
-            let failed = undone.failed.join("; ");
-            Err(Failure::Run(format!(
-                "not everything could be undone: {failed}. forebay-agent undo tries again"
-            )))
-        }
-    }
-}
-
-/// `forebay-agent undo`.
-pub fn undo(args: &args::Undo) -> Result<(), Failure> {
-    let root = crate::probe::root(&args.from)?;
-    let state = State::open(&args.state)?;
-    let undone = state.undo_stale(&root)?;
-    if undone.is_some() {
-        Undoings::count(state.folder, Cause::Dead);
-    }
-    let text = match undone {
-        None => "there was nothing to undo\n".to_string(),
-        Some(undone) if undone.lifted.is_empty() => {
-            "a dead agent's journal was there; all had been lifted\n".into()
-        }
-        Some(undone) => format!("lifted what a dead agent left: {}\n", undone.lifted.join(", ")),
-    };
-    failure::data(&text)
-}
 
 /// Why the guard ended the loop, or the loop itself.
 enum End {
@@ -155,6 +62,8 @@ enum End {
     Gone,
     /// No sign of life within the deadline.
     Silent,
+    /// Somebody moved guard or loop into this victim.
+    Inside(String),
     /// What had gone is back, or has to be closed to be back one day.
     Anew(Vec<String>),
 }
@@ -165,6 +74,7 @@ impl End {
             Self::Asked => Cause::Asked,
             Self::Gone => Cause::LoopGone,
             Self::Silent => Cause::LoopSilent,
+            Self::Inside(_) => Cause::Inside,
             Self::Anew(_) => Cause::Back,
         }
     }
@@ -201,12 +111,18 @@ pub fn enforce(
                 continue;
             }
             End::Asked => None,
-            End::Gone => Some("the loop has ended by itself"),
-            End::Silent => Some("the loop gave no sign of life within the deadline"),
+            End::Gone => Some("the loop has ended by itself".to_string()),
+            End::Silent => Some("the loop gave no sign of life within the deadline".into()),
+            End::Inside(victim) => Some(format!(
+                "somebody moved the agent into its victim {victim}, where it would freeze itself; start it in another cgroup"
+            )),
         };
         failure::data(&show::summary(Mode::Enforce, &shown.status, 0))?;
         failure::data(&show::marked(&shown.counters))?;
         let failed = |said| Err(Failure::Run(format!("{said}: everything was lifted")));
+        if shown.unlogged && said.is_none() {
+            return Err(Failure::Run("a law log could not be written to its end".into()));
+        }
         return said.map_or(Ok(()), failed);
     }
 }
@@ -225,17 +141,23 @@ fn once(
             "victim: there is none, and no nic has an echo: there is nothing to enforce; write a [[victim]], or echo = \"tcx\" for a nic".into(),
         ));
     }
-    let path = state.folder.join(journal::FILE);
-    let file = File::create(&path)
-        .map_err(|error| Failure::io(format!("write {}", path.display()), &error))?;
+    let file = state.begin_file(journal::FILE)?;
     let mut journal = Journal::new(Durable(file));
-    let begun = prepare(job, (stacks, anew), &markings, &mut journal, state, serving);
+    let events = Events::begin(state.folder())
+        .map_err(|error| Failure::io("write events into the state folder", &error))?;
+    let begun = prepare(job, (stacks, anew), &markings, &mut journal, (state, &events), serving);
     let changes = std::mem::take(&mut journal.changes);
-    let run = begun.and_then(|running| watch(job, running, serving));
-    let undone = state.undo(job.root, &changes);
-    let cause = run.as_ref().map_or(Cause::Start, |(_, end)| end.cause());
-    Undoings::count(state.folder, cause);
-    let (mut shown, end) = match run {
+    let run = begun.and_then(|running| watch(job, running, &events, serving));
+    let lifted = state.lift(job.root, &changes);
+    let at = boot_ns();
+    let cause = run.as_ref().map_or(Cause::Start, |(_, end, _)| end.cause());
+    match run.as_ref().ok().filter(|_| lifted.failed.is_empty()) {
+        Some((.., life)) => events.lifted(at, "guard", cause.name(), life),
+        None => events.add(at, &format!("guard ended cause={}", cause.name())),
+    }
+    let undone = state.undone(lifted);
+    Undoings::count(state.folder(), cause);
+    let (mut shown, end, _) = match run {
         Ok(of) => of,
         Err(failure) => {
             undone?;
@@ -272,6 +194,7 @@ struct Running {
     behind: Vec<Option<usize>>, // the stack of each interface
     echoes: Echoes,
     nv: Option<CongestionControl>,
+    inside: Inside,
     shown: Shower,
 }
 
@@ -281,6 +204,7 @@ struct Shower {
     ended: Arc<AtomicBool>,
     status: Status,
     counters: Arc<Counters>,
+    unlogged: bool, // a law log lacks its end
 }
 
 impl Shower {
@@ -299,7 +223,7 @@ fn prepare(
     (stacks, anew): (Vec<(String, Input)>, bool),
     markings: &[Marking],
     journal: &mut Journal<Durable>,
-    state: &mut State<'_>,
+    (state, events): (&mut State<'_>, &Events),
     serving: &mut Option<Arc<Mutex<Now>>>,
 ) -> Result<Running, Failure> {
     let Job { args, root, config, law, plan, .. } = *job;
@@ -323,9 +247,11 @@ fn prepare(
     let watch = Board::new().map_err(failed("make a board"))?;
     let shared = || board.share().map_err(failed("share a board"));
     let leases = echoes.leases().into_iter().map(|lease| lease.try_clone_to_owned());
-    let with = Descriptors {
+    let mut with = Descriptors {
         board: shared()?,
         watch: watch.share().map_err(failed("share a board"))?,
+        events: events.as_fd().try_clone_to_owned().map_err(failed("share a file"))?.into(),
+        inside: Vec::new(),
         inputs,
         files: files.collect::<Result<_, _>>()?,
         logs,
@@ -334,7 +260,6 @@ fn prepare(
     let ns = |of| duration(of).as_nanos() as u64;
     let times = (ns(config.every), ns(config.deadline), args.core);
     let sockets = names.iter().map(|name| plan::socket_of(name)).collect();
-    let orders = Orders::new(law, times, (plan, sockets), markings, &with);
     let presence = Presence::new(root, config, job.is_of_resctrl(&with.inputs));
     let behind = plan::stacks_of(root, config, &names);
     let counters = echoes.counters();
@@ -347,8 +272,9 @@ fn prepare(
     let (link, loops) = process::link().map_err(failed("make a link"))?;
     // Before the loop begins: it ends when it sees no sign of life. Without the right to, the guard runs as others do.
     let _ = process::realtime(PRIORITY);
-    let own = std::env::current_exe().map_err(failed("find this program"))?;
-    let child = Command::new(own)
+    // Not by its name, where an upgrade may have put another program by now.
+    let child = Command::new("/proc/self/exe")
+        .arg0("forebay-agent")
         .arg("hold")
         .env_clear()
         .current_dir("/")
@@ -358,24 +284,32 @@ fn prepare(
         .spawn()
         .map_err(failed("start the loop"))?;
     state.note(child.id()).map_err(failed("note the processes"))?;
+    events.add(boot_ns(), &format!("guard started loop={} deadline_ns={}", child.id(), times.1));
+    let inside = Inside::open(root, child.id(), config);
+    let shared_file = |file: &File| file.try_clone().map_err(failed("share a file"));
+    with.inside = inside.files().iter().map(shared_file).collect::<Result<_, _>>()?;
+    let orders = Orders::new(law, times, (plan, sockets), markings, inside.victims(), &with);
     let watched = process::watch(child.id()).map_err(failed("watch the loop"))?;
     let ended = Arc::new(AtomicBool::new(false));
     let thread = {
         let (board, ended) = (shared()?, Arc::clone(&ended));
         std::thread::spawn(move || show::show(&board, &names, Mode::Enforce, &ended))
     };
-    let shown = Shower { thread: Some(thread), ended, status: Status::default(), counters };
+    let status = Status::default();
+    let shown = Shower { thread: Some(thread), ended, status, counters, unlogged: false };
+    watch.set(watched::DEADLINE, times.1);
     watch.beat();
     orders.send(&link, &with).map_err(failed("hand the loop its orders"))?;
-    Ok(Running { child, watched, link, board, watch, presence, behind, echoes, nv, shown })
+    Ok(Running { child, watched, link, board, watch, presence, behind, echoes, nv, inside, shown })
 }
 
 /// Watches the loop until it ends or is ended. It is dead when this comes back.
 fn watch(
     job: &Job<'_>,
     of: Running,
+    events: &Events,
     serving: &Option<Arc<Mutex<Now>>>,
-) -> Result<(Shower, End), Failure> {
+) -> Result<(Shower, End, Detector), Failure> {
     let Running {
         mut child,
         watched,
@@ -386,38 +320,50 @@ fn watch(
         behind,
         echoes,
         nv,
+        inside,
         mut shown,
     } = of;
     let (clock, deadline) = (Clock::start(), duration(job.config.deadline).as_nanos() as u64);
-    let (begun, mut last, mut grace) = (boot_ns(), 0, GracePeriod::default());
+    let look = LOOK.as_nanos() as u64;
+    let mut life = Detector::new(boot_ns() + BEGIN.as_nanos() as u64, deadline, look);
+    let (mut missing, mut foreign) = (0, false);
     let (manager, mut told) = (Manager::of_environment(), Duration::ZERO);
     manager.tell("READY=1");
     let end = loop {
         watch.beat();
-        // The loop's own time of its sign of life, but none that is still to come: so it is silent at the deadline, not at the next look.
-        let beat = board.last_beat();
-        last = last.max(beat.min(boot_ns()));
-        let until =
-            if beat == 0 { begun + GRACE.as_nanos() as u64 } else { last.saturating_add(deadline) };
-        let left = Duration::from_nanos(grace.extend(until).saturating_sub(boot_ns())).min(LOOK);
-        let asleep = boot_ns();
-        if process::ended(&watched, left) {
+        let now = boot_ns();
+        life.hear(board.last_beat(), now);
+        // The loop is silent at the deadline, not at the next look.
+        let due = life.until().clamp(now, now + look);
+        let ended = process::ended(&watched, Duration::from_nanos(due - now));
+        let awake = boot_ns();
+        life.woke(due, awake);
+        life.hear(board.last_beat(), awake);
+        if ended {
             break End::Gone;
         }
-        let awake = boot_ns();
-        if Duration::from_nanos(awake.saturating_sub(asleep)) > left + LOOK {
-            grace.grant(last, awake + LOOK.as_nanos() as u64);
-        }
-        if awake > grace.extend(until) && board.last_beat() == beat {
+        if life.is_silent(awake) {
             break End::Silent;
         }
         let now = clock.now();
         if now.saturating_sub(told) > TELL {
             told = now;
             manager.tell("WATCHDOG=1");
+            if let Some(victim) = inside.victim() {
+                break End::Inside(victim.into());
+            }
             // Where somebody else has taken over, nothing begins anew.
-            let ready = || !Status::of(&board.read()).foreign && job.is_ready();
+            let taken = Status::of(&board.read()).foreign;
+            if taken && !foreign {
+                events.add(boot_ns(), "guard foreign");
+            }
+            foreign = taken;
+            let ready = || !taken && job.is_ready();
             let (anew, gone) = (presence.attend(ready), presence.gone());
+            if gone != missing {
+                events.add(boot_ns(), &format!("guard gone={gone}"));
+            }
+            missing = gone;
             // What is back counts once it has been opened.
             if let Some(serving) = serving.as_ref().filter(|_| anew.is_none() || gone > 0) {
                 serving.lock().unwrap_or_else(PoisonError::into_inner).gone = gone;
@@ -425,24 +371,30 @@ fn watch(
             if let Some(names) = anew {
                 break End::Anew(names);
             }
-            watch.publish([presence.absent(&behind)]);
+            watch.set(watched::ABSENT, presence.absent(&behind));
         }
         if job.stop.load(Ordering::Relaxed) || now >= job.until {
             break End::Asked;
         }
     };
+    let asked = matches!(end, End::Asked | End::Anew(_));
+    watch.set(watched::ASKED, asked.into());
     drop((echoes, nv)); // marks end, and no more sockets choose TCP-NV
     drop(link); // the loop lifts everything and ends
-    let asked = matches!(end, End::Asked | End::Anew(_)) && process::ended(&watched, GRACE);
+    let asked = asked && process::ended(&watched, END);
     if !asked {
         let _ = child.kill();
     }
     let status = child.wait().map_err(|error| Failure::io("wait for the loop", &error))?;
     shown.status = Status::of(&board.read());
+    shown.unlogged = status.code() == Some(failure::UNLOGGED.into());
     // A loop that ends with an error has had a reason of its own, even where the guard was asked to end meanwhile.
+    // A service manager that asks both to end may be heard by the loop first.
+    let stopped = job.stop.load(Ordering::Relaxed) && status.success();
     let end = match end {
-        End::Asked if asked && !status.success() => End::Gone,
+        End::Gone if stopped => End::Asked,
+        End::Asked if asked && !status.success() && !shown.unlogged => End::Gone,
         end => end,
     };
-    Ok((shown, end))
+    Ok((shown, end, life))
 }

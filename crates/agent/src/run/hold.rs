@@ -3,10 +3,12 @@
 //! Invariant: however it ends, by the guard's end or silence, by a panic or by the orders, it first lifts everything; only a signal that
 //! kills it at once leaves that to the guard.
 
-use super::grace::GracePeriod;
+use super::detector::Detector;
+use super::events::Events;
+use super::inside::Inside;
 use super::orders::Orders;
 use super::rounds::{Pace, pinned, rounds};
-use super::sink;
+use super::{interrupts, sink, watched};
 use crate::act::actuators::{Acting, Files};
 use crate::act::marks::Leases;
 use crate::config;
@@ -17,6 +19,7 @@ use crate::sense::inputs::Stacks;
 use forebay_linux::{Clock, boot_ns, process};
 use forebay_units::Span;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
 
 /// Below the guard, so that a loop that does not end is stopped.
 const PRIORITY: i32 = 10;
@@ -26,7 +29,10 @@ const SPARE_NS: u64 = 20_000_000;
 
 /// `forebay-agent hold`.
 pub fn hold() -> Result<(), Failure> {
+    process::name(c"forebay-agent");
     let link = std::io::stdin();
+    // From here on an interrupt, also one that the kernel sends as the guard is gone (SIGHUP to stopped orphans), lifts everything.
+    let stop = interrupts()?;
     let (orders, with) = Orders::receive(&link)
         .map_err(|error| Failure::io("receive the guard's orders; the guard runs this", &error))?;
     let every = Span::from_ns(orders.every_ns);
@@ -35,6 +41,7 @@ pub fn hold() -> Result<(), Failure> {
     // of each second, which is longer than the deadline.
     let _ = if spins { process::stay_in_memory() } else { process::realtime(PRIORITY) };
     process::give_up_rights().map_err(|error| Failure::io("give up rights", &error))?;
+    let _ = process::go_on_without_parent(); // else a loop that is stopped when the guard dies lifts nothing
     let law =
         orders.params().ok_or_else(|| Failure::Run(format!("there is no law {:?}", orders.law)))?;
     let (logs, writer) = if with.logs.is_empty() {
@@ -51,31 +58,42 @@ pub fn hold() -> Result<(), Failure> {
         .map_err(|error| Failure::io("map the leases of marks", &error))?;
     let _pinned = orders.core.map(pinned).transpose()?;
     let (pace, mut guarded) = (Pace::new(every), true);
-    let (mut before, mut grace) = (boot_ns(), GracePeriod::default());
-    let end = to_the_end(&mut files, &leases, |acting| {
+    let (events, inside) = (Events::of(with.events), Inside::of(with.inside, orders.victims));
+    let mut before = boot_ns();
+    let mut life = Detector::new(before + orders.deadline_ns, orders.deadline_ns, SPARE_NS);
+    let end = to_the_end((&mut files, &leases, &inside), |acting| {
         let parts = (Stacks::new(clock, with.inputs), acting);
         let terms = Terms::live(&law, orders.max_level, every);
         let laws = (vec![law; stacks], logs);
         let mut controller = Controller::new(clock.now(), stacks, laws, terms, parts);
         controller.on_sockets(&orders.sockets);
         rounds(&mut controller, &clock, (&with.board, &with.watch), &pace, |rest| {
-            let (now, beat) = (boot_ns(), with.watch.last_beat());
-            if now.saturating_sub(before) > orders.every_ns + SPARE_NS {
-                grace.grant(beat, now + SPARE_NS);
-            }
+            let now = boot_ns();
+            life.hear(with.watch.last_beat(), now);
+            life.woke(before + orders.every_ns, now);
             before = now;
-            guarded = now <= grace.extend(beat.saturating_add(orders.deadline_ns));
-            guarded && !pace.rest(&clock, rest, |rest| process::ended(&link, rest))
+            guarded = !life.is_silent(now);
+            let ended = |rest| process::ended(&link, rest);
+            guarded && !stop.load(Ordering::Relaxed) && !pace.rest(&clock, rest, ended)
         });
         controller.end();
         controller.status().publish(&with.board);
     });
-    if let Some(writer) = writer {
-        writer.end()?;
+    let cause = match &end {
+        End { whole: false, .. } => "law_failed",
+        _ if !guarded => "guard_silent",
+        _ if stop.load(Ordering::Relaxed) => "interrupted",
+        _ if with.watch.number(watched::ASKED) > 0 => "asked",
+        _ => "guard_gone",
+    };
+    if end.lifted {
+        events.lifted(end.at, "loop", cause, &life);
     }
+    let logged = writer.is_none_or(|writer| writer.end().is_ok());
     match end {
-        End { whole: true, lifted: true } if guarded => Ok(()),
-        End { whole: true, lifted: true } => Err(Failure::Run(
+        End { whole: true, lifted: true, .. } if guarded && !logged => Err(Failure::Unlogged),
+        End { whole: true, lifted: true, .. } if guarded => Ok(()),
+        End { whole: true, lifted: true, .. } => Err(Failure::Run(
             "the guard gave no sign of life within the deadline; everything was lifted".into(),
         )),
         End { lifted: true, .. } => {
@@ -94,14 +112,19 @@ struct End {
     whole: bool,
     /// All that was throttled is as it was before.
     lifted: bool,
+    /// Since when, in nanoseconds of CLOCK_BOOTTIME.
+    at: u64,
 }
 
 /// Acts until `rounds` are over or panic. No mark is made and nothing throttled any more when this comes back.
-fn to_the_end(files: &mut Files, leases: &Leases, rounds: impl FnOnce(Acting<'_>)) -> End {
-    let acting = Acting { files: &mut *files, leases };
+fn to_the_end(
+    (files, leases, inside): (&mut Files, &Leases, &Inside),
+    rounds: impl FnOnce(Acting<'_>),
+) -> End {
+    let acting = Acting { inside, files: &mut *files, leases };
     let whole = catch_unwind(AssertUnwindSafe(|| rounds(acting))).is_ok();
     leases.end();
-    End { whole, lifted: files.set(Levels::default()) }
+    End { whole, lifted: files.set(Levels::default()), at: boot_ns() }
 }
 
 // A panic that ended the process at once would leave what is throttled to the guard.
@@ -122,7 +145,7 @@ mod tests {
     use std::os::fd::AsFd;
     use std::path::Path;
     use std::sync::Arc;
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::atomic::AtomicBool;
     use std::time::Duration;
 
     /// A law log that panics, in the midst of the law's step, once it is told to.
@@ -161,21 +184,22 @@ mod tests {
             let frozen = fs::read_to_string(&freeze).expect("it is there") == "1\n";
             (frozen, words.number(lease::DEADLINE) > 0)
         };
-        let end = to_the_end(&mut files, &leases, |acting| {
+        let inside = Inside::of(Vec::new(), Vec::new());
+        let end = to_the_end((&mut files, &leases, &inside), |acting| {
             let input = Input::File(File::open(&signals).expect("open"));
             let parts = (Stacks::new(clock, vec![input]), acting);
             let laws = (vec![law.clone()], vec![Tap::new(log.clone())]);
             let mut controller =
                 Controller::new(clock.now(), 1, laws, Terms::live(&law, 1, every), parts);
-            for nth in 0..10_000 {
+            for nth in 0..200_000 {
                 std::thread::sleep(Duration::from_millis(1));
                 log.0.store(acts() == (true, true), Ordering::Relaxed);
-                assert!(nth < 9_999, "the law acts");
+                assert!(nth < 199_999, "the law acts");
                 controller.round(clock.now());
             }
         });
         assert!(log.0.load(Ordering::Relaxed), "it had acted when it failed");
-        assert_eq!((end, acts()), (End { whole: false, lifted: true }, (false, false)));
+        assert_eq!(((end.whole, end.lifted), acts()), ((false, true), (false, false)));
         fs::remove_dir_all(folder).expect("removed");
     }
 }

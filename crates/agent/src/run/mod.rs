@@ -2,16 +2,22 @@
 //!
 //! What changes nothing runs in this process; what acts runs under a [`guard`]. The loop prints nothing and opens nothing: another thread shows its status, and a third writes law logs.
 
+mod detector;
+mod events;
 mod grace;
 pub mod guard;
 pub mod hold;
+pub mod inside;
 mod job;
 mod manager;
 mod orders;
 mod presence;
 mod rounds;
 mod show;
+mod silent;
 mod sink;
+pub mod state;
+mod watched;
 
 use crate::act::plan::{self, Plan};
 use crate::args;
@@ -27,11 +33,11 @@ use crate::sense::inputs::{Input, Stacks};
 use forebay_linux::board::Board;
 use forebay_linux::{Clock, process};
 use forebay_units::Span;
-use guard::State;
 use job::{Job, LOOK};
 use presence::Presence;
 use rounds::{Pace, duration, pinned, rounds};
 use show::{show, summary};
+use state::State;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -50,7 +56,8 @@ pub fn run(args: &args::Run) -> Result<(), Failure> {
         Mode::Enforce => Some(State::begin(&args.state, &root)?),
         Mode::Observe | Mode::DryRun => None,
     };
-    let stop = Arc::new(AtomicBool::new(false));
+    // A terminal that closes ends a run as one that interrupts it does.
+    let stop = interrupts()?;
     let job = Job {
         args,
         root: &root,
@@ -62,15 +69,22 @@ pub fn run(args: &args::Run) -> Result<(), Failure> {
         stop: &stop,
     };
     let (plan, stacks) = opened(&job)?;
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&stop))
-            .map_err(|error| Failure::io("wait for an interrupt", &error))?;
-    }
     let job = Job { plan: &plan, ..job };
     match state {
         Some(state) => guard::enforce(&job, state, stacks),
         None => alone(&job, stacks),
     }
+}
+
+/// A flag that an interrupt, the end of a terminal or a service manager sets.
+pub fn interrupts() -> Result<Arc<AtomicBool>, Failure> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&stop))
+            .map_err(|error| Failure::io("wait for an interrupt", &error))?;
+    }
+    Ok(stop)
 }
 
 /// Whether the loop may run on a core, and spin there where its period asks for that.

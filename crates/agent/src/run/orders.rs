@@ -40,6 +40,10 @@ pub struct Orders {
     pub deadline_ns: u64,
     /// How many law logs there are: none, or one for each stack.
     pub logs: usize,
+    /// The victims' cgroups.
+    pub victims: Vec<String>,
+    /// How many descriptors say in which cgroup guard and loop are.
+    pub inside: usize,
 }
 
 /// What comes with the message.
@@ -49,6 +53,10 @@ pub struct Descriptors {
     pub board: Board,
     /// Where the guard gives its sign of life, and says which stacks are absent.
     pub watch: Board,
+    /// Where events are written, at the end.
+    pub events: File,
+    /// What says in which cgroup guard and loop are.
+    pub inside: Vec<File>,
     /// The counters of each stack.
     pub inputs: Vec<Input>,
     /// The files that throttle.
@@ -66,6 +74,7 @@ impl Orders {
         (every_ns, deadline_ns, core): (u64, u64, Option<u32>),
         (plan, sockets): (&Plan, Vec<Option<usize>>),
         markings: &[Marking],
+        victims: &[String],
         with: &Descriptors,
     ) -> Self {
         Self {
@@ -81,6 +90,8 @@ impl Orders {
             leases: markings.iter().map(|of| (of.stack, of.share)).collect(),
             deadline_ns,
             logs: with.logs.len(),
+            victims: victims.into(),
+            inside: with.inside.len(),
         }
     }
 
@@ -96,7 +107,9 @@ impl Orders {
     /// # Errors
     /// If the system refuses.
     pub fn send(&self, link: impl AsFd, with: &Descriptors) -> io::Result<()> {
-        let mut descriptors: Vec<BorrowedFd<'_>> = vec![with.board.as_fd(), with.watch.as_fd()];
+        let mut descriptors: Vec<BorrowedFd<'_>> =
+            vec![with.board.as_fd(), with.watch.as_fd(), with.events.as_fd()];
+        descriptors.extend(with.inside.iter().map(AsFd::as_fd));
         descriptors.extend(with.inputs.iter().flat_map(Input::descriptors));
         descriptors.extend(with.files.iter().chain(&with.logs).map(AsFd::as_fd));
         descriptors.extend(with.leases.iter().map(AsFd::as_fd));
@@ -113,6 +126,8 @@ impl Orders {
         let mut rest = descriptors.into_iter();
         let with = (|| {
             let (board, watch) = (Board::of(rest.next()?).ok()?, Board::of(rest.next()?).ok()?);
+            let events = File::from(rest.next()?);
+            let inside: Vec<_> = rest.by_ref().take(orders.inside).map(File::from).collect();
             let mut input = |count: &usize| {
                 let of = rest.by_ref().take(*count).collect();
                 if orders.machine.is_empty() {
@@ -124,10 +139,20 @@ impl Orders {
             let files: Vec<_> = rest.by_ref().take(orders.files.len()).map(File::from).collect();
             let logs: Vec<_> = rest.by_ref().take(orders.logs).map(File::from).collect();
             let leases: Vec<_> = rest.collect();
-            let whole = files.len() == orders.files.len()
+            let whole = inside.len() == orders.inside
+                && files.len() == orders.files.len()
                 && logs.len() == orders.logs
                 && leases.len() == orders.leases.len();
-            whole.then_some(Descriptors { board, watch, inputs, files, logs, leases })
+            whole.then_some(Descriptors {
+                board,
+                watch,
+                events,
+                inside,
+                inputs,
+                files,
+                logs,
+                leases,
+            })
         })();
         Ok((orders, with.ok_or(io::ErrorKind::InvalidData)?))
     }

@@ -1,5 +1,6 @@
 //! Rounds of the loop, each at its time.
 
+use super::watched;
 use crate::config;
 use crate::failure::Failure;
 use crate::law::control::Controller;
@@ -68,7 +69,7 @@ pub fn rounds<S: Senses, T: Throttle>(
     let mut due = clock.now();
     loop {
         let begun = clock.now();
-        controller.absent(watch.number(0));
+        controller.absent(watch.number(watched::ABSENT));
         controller.round(begun);
         controller.status().publish(board);
         board.beat();

@@ -2,7 +2,7 @@
 //!
 //! If the disk falls behind by [`BEHIND`] events, the log of that law ends there: what is in the file is whole, and replays.
 
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use forebay_laws::log::{Sink, Tap};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -65,16 +65,31 @@ pub fn of(files: Vec<File>) -> (Vec<Tap>, Writer) {
         Tap::new(Arc::new(Events { nth, to: to.clone(), lost: Arc::clone(&lost), ended }))
     });
     let taps = taps.collect();
-    let thread = std::thread::spawn(move || write(files, &from));
+    let say = |error: &io::Error| {
+        failure::note(&format!(
+            "a law log cannot be written: {error}; it ends here, and the law goes on"
+        ));
+    };
+    let thread = std::thread::spawn(move || write(files, from, say));
     (taps, Writer { thread, lost })
 }
 
-fn write(files: Vec<File>, from: &Receiver<(usize, Vec<u8>)>) -> io::Result<()> {
+/// Says at once what the disk refuses. Then all logs have ended, and the laws go on.
+fn write<W: Write>(
+    files: Vec<W>,
+    from: Receiver<(usize, Vec<u8>)>,
+    mut say: impl FnMut(&io::Error),
+) -> io::Result<()> {
     let mut files: Vec<_> = files.into_iter().map(BufWriter::new).collect();
-    for (nth, bytes) in from {
-        files[nth].write_all(&bytes)?;
-    }
-    files.iter_mut().try_for_each(Write::flush)
+    let mut all = || {
+        for (nth, bytes) in &from {
+            files[nth].write_all(&bytes)?;
+        }
+        files.iter_mut().try_for_each(Write::flush)
+    };
+    let done = all();
+    drop(from); // what is logged from here on is lost, and counted
+    done.inspect_err(|error| say(error))
 }
 
 impl Writer {
@@ -83,5 +98,37 @@ impl Writer {
         let written = self.thread.join().expect("the writer does not panic");
         written.map_err(|error| Failure::io("write a law log", &error))?;
         Ok(self.lost.load(Ordering::Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    #[test]
+    fn a_disk_that_refuses_is_told_of_at_once_and_an_event_that_was_lost_ends_its_log() {
+        let full = File::options().write(true).open("/dev/full").expect("it is there");
+        let ((to, from), (said, hears)) = (sync_channel(BEHIND), channel());
+        let thread = std::thread::spawn(move || {
+            write(vec![full], from, |error| said.send(error.to_string()).expect("somebody hears"))
+        });
+        let log =
+            |nth| Events { nth, to: to.clone(), lost: Arc::default(), ended: AtomicU64::new(0) };
+        let of = log(0);
+        of.write(&[0; 1 << 16]); // more than a writer keeps in memory
+        assert!(hears.recv().is_ok_and(|said| said.contains("space")), "while the law runs");
+        assert!(thread.join().expect("it ends").is_err());
+        assert_eq!(of.lost.load(Ordering::Relaxed), 0);
+        (0..3).for_each(|_| of.write(&[1]));
+        assert_eq!(of.lost.load(Ordering::Relaxed), 3, "counted");
+
+        let (to, from) = sync_channel(1);
+        let of = Events { nth: 0, to, lost: Arc::default(), ended: AtomicU64::new(0) };
+        (0..3).for_each(|of_event| of.write(&[of_event]));
+        assert_eq!(from.try_recv(), Ok((0, vec![0])));
+        of.write(&[9]);
+        assert!(from.try_recv().is_err(), "what follows a lost event would not replay");
+        assert_eq!(of.lost.load(Ordering::Relaxed), 3);
     }
 }

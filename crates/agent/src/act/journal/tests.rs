@@ -11,6 +11,7 @@ struct Made {
     files: BTreeMap<String, String>,
     calls: usize,
     fails: Option<usize>,
+    id: u64, // of the victim's cgroup
 }
 
 const GROUP: &str = "/sys/fs/resctrl/forebay-0";
@@ -103,6 +104,10 @@ impl Tree for Made {
             |(path, of): (&String, &String)| path == &format!("{how} {nic}") && names.contains(of);
         let found = self.files.iter().find(|of| made(*of)).map(|(path, _)| path.clone());
         Ok(found.is_some_and(|path| self.files.remove(&path).is_some()))
+    }
+
+    fn id(&mut self, folder: &str) -> Option<u64> {
+        (folder == "/cg/a").then_some(self.id)
     }
 
     fn folders(&mut self, folder: &str) -> Vec<String> {
@@ -262,6 +267,56 @@ fn what_somebody_else_set_stays() {
     assert_eq!(made.files["/cg/a/cpu.max"], "70000 100000");
 }
 
+/// By its number, as the kernel gives none twice: a name is another cgroup's once somebody has made it anew.
+#[test]
+fn a_cgroup_made_anew_under_the_name_of_a_victim_is_left_alone() {
+    let mut made = Made::new();
+    let mut journal = Journal::new(Vec::new());
+    prepare(&mut made, &mut journal, &plan()).expect("it works");
+    throttle(&mut made);
+    made.id += 1;
+    let undone = undo(&mut made, &read(&journal.to));
+    assert_eq!((undone.lifted, undone.failed), (vec![GROUP.to_string()], Vec::new()));
+    assert_eq!(made.files["/cg/a/cgroup.freeze"], "1", "of somebody else");
+    assert_eq!(made.files["/cg/a/cpu.max"], "20000 100000");
+    made.id -= 1;
+    assert_eq!(undo(&mut made, &read(&journal.to)).lifted.len(), 2, "and of the victim itself");
+}
+
+/// Whoever forges a journal gets nothing written but what an agent could have written.
+#[test]
+fn only_victims_and_groups_of_resctrl_are_an_agents() {
+    let change = |kind, path: &str, before: &str, ours: &str| Change {
+        kind,
+        path: path.into(),
+        before: before.into(),
+        ours: vec![ours.into()],
+        id: None,
+    };
+    let (mount, group) = (Some("/cg"), "/sys/fs/resctrl/forebay-3");
+    for (right, of) in [
+        (true, change(Kind::Freeze, "/cg/a/b/cgroup.freeze", "0", "1")),
+        (false, change(Kind::Freeze, "/cg/a/cgroup.freeze", "1", "0")),
+        (false, change(Kind::Freeze, "/cg/../etc/cgroup.freeze", "0", "1")),
+        (false, change(Kind::Freeze, "/cg/cgroup.freeze", "0", "1")),
+        (false, change(Kind::Freeze, "/etc/passwd", "0", "1")),
+        (false, change(Kind::Freeze, "/cg/a/cgroup.kill", "0", "1")),
+        (true, change(Kind::Cpu, "/cg/a/cpu.max", "max 100000", "20000 100000")),
+        (true, change(Kind::Cpu, "/cg/a/cpu.max", "7000 100000", "20000 100000")),
+        (false, change(Kind::Cpu, "/cg/a/cpu.max", "OWNED", "20000 100000")),
+        (false, change(Kind::Cpu, "/tmp/a/cpu.max", "max 100000", "20000 100000")),
+        (true, change(Kind::Memory, group, "MB:0=100", "MB:0=40")),
+        (false, change(Kind::Memory, "/sys/fs/resctrl/batch", "MB:0=100", "MB:0=40")),
+        (false, change(Kind::Memory, "/sys/fs/resctrl/forebay-3/../x", "MB:0=100", "MB:0=40")),
+        (false, change(Kind::Memory, "/home/forebay-3", "MB:0=100", "MB:0=40")),
+        (true, change(Kind::Mark, "eth0", "tcx", "forebay_7")),
+        (false, change(Kind::Mark, "eth0", "tcx", "cilium_host")),
+    ] {
+        assert_eq!(of.is_an_agents(mount), right, "{of:?}");
+        assert!(!of.is_an_agents(None) || matches!(of.kind, Kind::Memory | Kind::Mark), "{of:?}");
+    }
+}
+
 #[test]
 fn nothing_is_changed_that_the_journal_could_not_take() {
     struct Full;
@@ -290,6 +345,7 @@ fn marks_are_undone_by_interface_and_name() {
         path: nic.into(),
         before: how.into(),
         ours: vec!["forebay_7".into()],
+        id: None,
     };
     let mut journal = Journal::new(Vec::new());
     for change in [mark("eth0", "clsact"), mark("eth1", "tcx")] {
