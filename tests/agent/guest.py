@@ -1,7 +1,7 @@
 """What the agent is held to under another kernel, as the first process of a guest: kernels.py boots it.
 
 Probe, record and replay, marks on traffic, cgroup ladder, faults; TCP-NV beside the kernel's own where BPF may be a congestion control.
-Each step prints a line; the last one says that all passed.
+Each step prints a line; the last one says that all passed. What takes how long, and how fast, is printed and fails nothing.
 """
 import ctypes
 import json
@@ -98,6 +98,14 @@ def record(agent):
     say(f"record and replay: {said.removeprefix('/tmp/trace/')}")
 
 
+def wait(what, so, limit=180):
+    """Waits until something is so. The limit is no verdict on the agent, but on a test that hangs."""
+    until = time.monotonic() + limit
+    while not so():
+        assert time.monotonic() < until, f"{what}: not within {limit} s"
+        time.sleep(0.01)
+
+
 class Neighbour:
     """A busy loop in a cgroup."""
 
@@ -107,56 +115,70 @@ class Neighbour:
         self.process = subprocess.Popen([sys.executable, "-SBc", "while True: pass"])
         (self.cgroup / "cgroup.procs").write_text(str(self.process.pid))
 
+    def stat(self, name):
+        """A number of cpu.stat; 0 where the kernel has none."""
+        lines = (self.cgroup / "cpu.stat").read_text().splitlines()
+        return int(next((line.split()[1] for line in lines if line.startswith(name + " ")), 0))
+
     def share(self, seconds=0.6):
-        """CPU time that it gets, as a share of one CPU."""
-
-        def used():
-            lines = (self.cgroup / "cpu.stat").read_text().splitlines()
-            return int(next(line.split()[1] for line in lines if line.startswith("usage_usec")))
-
-        at, before = time.monotonic(), used()
+        """CPU time that it gets, as a share of one CPU: a measurement."""
+        at, before = time.monotonic(), self.stat("usage_usec")
         time.sleep(seconds)
-        return (used() - before) / 1e6 / (time.monotonic() - at)
+        return (self.stat("usage_usec") - before) / 1e6 / (time.monotonic() - at)
+
+    def runs(self):
+        """Waits until it has used 10 ms of CPU more."""
+        before = self.stat("usage_usec")
+        wait("a neighbour that runs", lambda: self.stat("usage_usec") >= before + 10_000)
 
     def end(self):
         self.process.kill()
         self.process.wait()
-        for _ in range(100):
+
+        def removed():
             try:
-                return self.cgroup.rmdir()
+                self.cgroup.rmdir()
             except OSError:
-                time.sleep(0.01)
+                return False
+            return True
+
+        wait("an empty cgroup", removed)
 
 
-def ladder(agent, deadline):
+def ladder(agent):
     """What each kind of rung does to a busy loop, and that it runs as before when the agent has ended."""
     neighbour = Neighbour()
+    neighbour.runs()
     shares = {"no agent": neighbour.share()}
     signals, config = Path("/tmp/signals"), Path("/tmp/agent.toml")
     for rung in ("cpu:10%", "freeze"):
         signals.write_text("93 43Gbps\n")
         config.write_text(
-            f'mode = "enforce"\ndeadline = "{deadline or "50ms"}"\n[[victim]]\ncgroup = "/neighbour"\nladder = ["{rung}"]\n'
+            f'mode = "enforce"\ndeadline = "10s"\nlaw.params.stale_after = "600s"\n[[victim]]\ncgroup = "/neighbour"\nladder = ["{rung}"]\n'
         )
         words = [agent, "run", config, "--signals", signals, "--state", "/tmp/state"]
         process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        until = time.monotonic() + 20
         wanted = ("cgroup.freeze", "1\n") if rung == "freeze" else ("cpu.max", f"{10_000 * os.cpu_count()} 100000\n")
-        while (neighbour.cgroup / wanted[0]).read_text() != wanted[1]:
-            assert time.monotonic() < until and process.poll() is None, (rung, process.poll())
-            time.sleep(0.01)
-        shares[rung] = neighbour.share()
+        wait(rung, lambda: process.poll() is not None or (neighbour.cgroup / wanted[0]).read_text() == wanted[1])
+        assert process.poll() is None, process.communicate()
+        if rung == "freeze":
+            wait("a frozen cgroup", lambda: "frozen 1" in (neighbour.cgroup / "cgroup.events").read_text())
+            before = neighbour.stat("usage_usec")
+            shares[rung] = neighbour.share()
+            assert neighbour.stat("usage_usec") == before, "what is frozen uses no CPU time"
+        else:
+            before = neighbour.stat("nr_throttled")
+            wait("a neighbour that the kernel throttles", lambda: neighbour.stat("nr_throttled") >= before + 3)
+            shares[rung] = neighbour.share()
         process.send_signal(signal.SIGTERM)
-        out, said = process.communicate(timeout=20)
+        out, said = process.communicate(timeout=180)
         assert process.returncode == 0, (out, said)
+        assert (neighbour.cgroup / "cgroup.freeze").read_text() == "0\n"
+        assert (neighbour.cgroup / "cpu.max").read_text() == "max 100000\n"
+        neighbour.runs()
         shares[f"after {rung}"] = neighbour.share(0.3)
-    assert (neighbour.cgroup / "cpu.max").read_text() == "max 100000\n"
     neighbour.end()
-    free = shares["no agent"]
-    assert free > 0.3, shares
-    assert shares["cpu:10%"] < 0.1 * os.cpu_count() + 0.1 and shares["freeze"] < 0.01, shares
-    assert min(shares["after cpu:10%"], shares["after freeze"]) > 0.5 * free, shares
-    say("ladder, CPUs that a busy loop gets: " + ", ".join(f"{name} {share:.2f}" for name, share in shares.items()))
+    say("ladder, measured: CPUs that a busy loop gets: " + ", ".join(f"{name} {share:.2f}" for name, share in shares.items()))
 
 
 def marks(of, can):
@@ -188,8 +210,9 @@ def faults(of):
     assert "test result: ok" in said, said
 
 
-def nv(of):
-    """The kernel's TCP-NV and the agent's, one after the other over the same slow cable: goodput, and time that a packet waits."""
+def measure_nv(of):
+    """The kernel's TCP-NV and the agent's, one after the other over the same slow cable: goodput, and time that a packet waits. Printed; that both decide
+    alike is held by `crates/bpf/tests/nv_twin.rs`, event for event."""
     sys.path.insert(0, str(Path(__file__).parent))
     sys.argv = ["marks.py", of["agent"]]
     if of.get("deadline"):
@@ -209,10 +232,7 @@ def nv(of):
     finally:
         wire.end()
     for name, (goodput, wait) in found.items():
-        say(f"{name}: {goodput:.1f} Mb/s of 40, smoothed RTT {wait:.1f} ms")
-    (own, wait), (kernel, kernel_wait) = found["forebay_nv"], found["nv"]
-    assert abs(own - kernel) <= 0.1 * kernel, found
-    assert wait <= 2 * kernel_wait and kernel_wait <= 2 * wait, found
+        say(f"measured: {name}: {goodput:.1f} Mb/s of 40, smoothed RTT {wait:.1f} ms")
 
 
 def flow(wire, name, seconds=3.0):
@@ -261,11 +281,11 @@ def main(of):
         agent = of["agent"]
         can = probe(agent)
         record(agent)
-        ladder(agent, of.get("deadline"))
+        ladder(agent)
         marks(of, can)
         faults(of)
         if can["TCP-NV"]:
-            nv(of)
+            measure_nv(of)
         print("guest: passed", flush=True)
     except BaseException:
         traceback.print_exc()

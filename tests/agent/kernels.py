@@ -161,7 +161,7 @@ def uml():
     boot(
         "uml",
         [linux, "mem=512M", "rootfstype=hostfs", "root=/dev/root", "rootflags=/", "ro", f"init={init}", "con=null", "con0=null,fd:1", "quiet", "panic=1"],
-        120 + 60 * tries(),
+        1200 + 120 * tries(),  # a guest that hangs; a busy machine is slow
     )
 
 
@@ -246,7 +246,7 @@ def qemu(version):
     kernel = next(at.glob("boot/vmlinuz-*"))
     words = ["qemu-system-x86_64", "-accel", "kvm" if fast else "tcg", "-cpu", "host" if fast else "max", "-smp", "2" if fast else "1", "-m", "768", "-nographic", "-no-reboot"]
     words += ["-net", "none", "-kernel", kernel, "-initrd", disk, "-append", "console=ttyS0 quiet panic=-1 mitigations=off"]
-    boot(kind, words, 500 + 40 * tries())
+    boot(kind, words, 2400 + 120 * tries())
 
 
 def main():
