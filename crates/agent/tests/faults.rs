@@ -604,7 +604,10 @@ fn an_interrupt_lifts_everything() {
 fn a_hangup_lifts_everything_as_an_interrupt_does() {
     fault("hangup", ASKED, |_, guard, _| signal_if_there(guard, Signal::HUP));
     let interrupted = (("loop", "interrupted"), Some(1), "the loop has ended by itself");
-    fault("hangup-loop", interrupted, |_, _, of_loop| signal_if_there(of_loop, Signal::HUP));
+    fault("hangup-loop", interrupted, |_, guard, of_loop| {
+        signal_if_there(of_loop, Signal::HUP);
+        wait("the guard finds that", || is_over(guard).then_some(()));
+    });
 }
 
 /// Two faults, of which the kernel mends one: it continues a loop whose guard has died.
