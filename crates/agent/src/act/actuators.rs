@@ -1,10 +1,10 @@
 //! Files that throttle: made ready and tried by the guard, written by the loop through descriptors.
 
+use super::inside::Inside;
 use super::journal::{Change, Journal, Kind, Tree};
 use super::marks::Leases;
 use super::plan::{Actuator, Plan};
 use crate::law::levels::{Levels, Throttle};
-use crate::run::inside::Inside;
 use forebay_linux::resctrl::memory_line;
 use serde::{Deserialize, Serialize};
 use std::fs::File;

@@ -6,7 +6,7 @@
 use crate::args;
 use crate::failure::{self, Failure};
 use crate::probe::{described, root};
-use crate::run::interrupts;
+use crate::run::interrupts::interrupts;
 use forebay_linux::Clock;
 use forebay_linux::counters::{Counters, Value};
 use forebay_record::signals::{self, SignalWriter};

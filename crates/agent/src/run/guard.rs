@@ -7,7 +7,6 @@
 
 use super::detector::Detector;
 use super::events::Events;
-use super::inside::Inside;
 use super::job::{self, Job};
 use super::manager::Manager;
 use super::orders::{Descriptors, Orders};
@@ -17,6 +16,7 @@ use super::state::State;
 use super::watched;
 use super::{show, sink};
 use crate::act::actuators;
+use crate::act::inside::Inside;
 use crate::act::journal::{self, Journal};
 use crate::act::marks::{self, Counters, Echoes};
 use crate::act::plan;

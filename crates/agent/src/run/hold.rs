@@ -5,11 +5,12 @@
 
 use super::detector::Detector;
 use super::events::Events;
-use super::inside::Inside;
+use super::interrupts::interrupts;
 use super::orders::Orders;
 use super::rounds::{Pace, pinned, rounds};
-use super::{interrupts, sink, watched};
+use super::{sink, watched};
 use crate::act::actuators::{Acting, Files};
+use crate::act::inside::Inside;
 use crate::act::marks::Leases;
 use crate::config;
 use crate::failure::Failure;

@@ -7,7 +7,7 @@ mod events;
 mod grace;
 pub mod guard;
 pub mod hold;
-pub mod inside;
+pub mod interrupts;
 mod job;
 mod manager;
 mod orders;
@@ -33,6 +33,7 @@ use crate::sense::inputs::{Input, Stacks};
 use forebay_linux::board::Board;
 use forebay_linux::{Clock, process};
 use forebay_units::Span;
+use interrupts::interrupts;
 use job::{Job, LOOK};
 use presence::Presence;
 use rounds::{Pace, duration, pinned, rounds};
@@ -74,17 +75,6 @@ pub fn run(args: &args::Run) -> Result<(), Failure> {
         Some(state) => guard::enforce(&job, state, stacks),
         None => alone(&job, stacks),
     }
-}
-
-/// A flag that an interrupt, the end of a terminal or a service manager sets.
-pub fn interrupts() -> Result<Arc<AtomicBool>, Failure> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        signal_hook::flag::register(signal, Arc::clone(&stop))
-            .map_err(|error| Failure::io("wait for an interrupt", &error))?;
-    }
-    Ok(stop)
 }
 
 /// Whether the loop may run on a core, and spin there where its period asks for that.
