@@ -5,6 +5,7 @@ use crate::problem::{grouped, nearest, or_list};
 use crate::quantity::example;
 use serde_json::Value;
 use std::fmt::Write;
+use std::sync::LazyLock;
 
 /// One key of a scenario file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,11 +27,14 @@ pub struct Key {
 }
 
 /// All keys, tables before what they hold.
-pub fn keys() -> Vec<Key> {
-    let root = crate::schema::schema();
-    let mut walk = Walk { root: &root, keys: Vec::new() };
-    walk.table(&root, "");
-    walk.keys
+pub fn keys() -> &'static [Key] {
+    static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
+        let root = crate::schema::schema();
+        let mut walk = Walk { root: &root, keys: Vec::new() };
+        walk.table(&root, "");
+        walk.keys
+    });
+    &KEYS
 }
 
 /// What there is to say about a key: `transport.base_rtt`, `traffic[0].load`, or its last part alone. `None`: no key is called so.
@@ -276,7 +280,7 @@ fn joined(path: &str, key: &str) -> String {
 
 /// The reference page: every key, its type, its range and default, table by table.
 pub fn page() -> String {
-    let mut all = keys();
+    let mut all = keys().to_vec();
     let single = |key: &Key, all: &[Key]| {
         !key.path.contains('.')
             && !all.iter().any(|other| other.path.starts_with(&format!("{}.", key.path)))

@@ -31,7 +31,7 @@ fn the_reference_page_is_up_to_date() {
 fn every_key_is_explained() {
     let keys = reference::keys();
     assert!(keys.len() > 300, "{}", keys.len());
-    for key in &keys {
+    for key in keys {
         let said = reference::explain(&key.path).unwrap_or_default();
         assert!(said.contains(&key.path) && said.contains(&key.about), "{}: {said}", key.path);
         assert!(!key.about.is_empty() && !key.takes.is_empty(), "{}", key.path);
