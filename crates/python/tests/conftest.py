@@ -1,6 +1,10 @@
 """Scenarios that take a tenth of a second."""
 
+import os
 import signal
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -45,6 +49,25 @@ load = 0.5
 [output]
 queues = { every = "20us", where = "leaf[0]" }
 """
+
+
+def wait_until(holds: Callable[[], bool]) -> bool:
+    """Waits until something holds, as long as a busy machine needs; the limit of ten minutes ends a test that hangs."""
+    for _ in range(60_000):
+        if holds():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def ctrl_c_once(holds: Callable[[], bool]) -> None:
+    """Has a thread press Ctrl-C as soon as something holds."""
+
+    def press() -> None:
+        if wait_until(holds):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press, daemon=True).start()
 
 
 @pytest.fixture(scope="session")

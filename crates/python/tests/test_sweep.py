@@ -6,14 +6,13 @@ import os
 import signal
 import subprocess
 import threading
-import time
 
 import numpy as np
 import pytest
 
 import forebay as fb
 
-from .conftest import ROOT, SMALL
+from .conftest import ROOT, SMALL, ctrl_c_once, wait_until
 
 GRID = {"law": ["dctcp", "reno"], "load": [0.3, 0.6]}
 
@@ -25,6 +24,11 @@ def files(folder):
         for path in folder.rglob("*")
         if path.is_file() and path.name not in ("volatile.json", "sweep.lock")
     }
+
+
+def complete(folder):
+    """How many runs of a sweep are complete."""
+    return sum(".part" not in path.name for path in folder.glob("runs/*"))
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +119,7 @@ def test_a_process_that_dies_fails_its_own_run_and_the_next_call_makes_it(swept,
 
 def test_ctrl_c_ends_with_tables_and_the_same_call_goes_on(small, tmp_path):
     long = small.set({"traffic[0].until": "20ms", "stop.time": "40ms"})
-    threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    ctrl_c_once(lambda: complete(tmp_path / "cut") > 0)
     with pytest.raises(KeyboardInterrupt, match="of 40 runs are complete"):
         fb.sweep(long, {"load": [0.1, 0.2]}, seeds=20, out=tmp_path / "cut", jobs=1, progress=False)
     assert (tmp_path / "cut/sweep.csv").exists()
@@ -154,16 +158,22 @@ def test_compare_pairs_by_seed_and_shows_a_page(swept, tmp_path, capsys):
 
 def test_a_dask_cluster_whose_workers_are_killed_loses_nothing_and_does_nothing_twice(swept, small, tmp_path):
     distributed = pytest.importorskip("distributed")
+    # Its own limits are seconds, in which a busy machine may start no process.
+    limits = {"comm.timeouts.connect": "10m", "comm.timeouts.tcp": "10m", "scheduler.worker-ttl": None}
+    patience = {f"distributed.{key}": limit for key, limit in limits.items()}
     with (
+        pytest.importorskip("dask").config.set(patience),
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
         distributed.Client(cluster) as client,
     ):
         pids = list(client.run(os.getpid).values())
 
         def kill():
-            for pid in pids:
-                time.sleep(0.3)
-                os.kill(pid, signal.SIGKILL)
+            # One while the first runs are under way, the other once one is complete.
+            wait_until(lambda: any((tmp_path / "dask").glob("runs/*")))
+            os.kill(pids[0], signal.SIGKILL)
+            wait_until(lambda: complete(tmp_path / "dask") > 0)
+            os.kill(pids[1], signal.SIGKILL)
 
         killer = threading.Thread(target=kill)
         killer.start()
