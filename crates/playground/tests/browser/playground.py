@@ -27,8 +27,6 @@ import report  # noqa: E402
 NAME = "browser/playground"
 FOREBAY = ROOT / "target/release/forebay"
 PRESETS = ["incast", "websearch", "host-congestion", "pfc-storm", "hiercc", "nv-beside-cubic"]
-# A page that is slower at this on an idle machine makes people wait.
-FIRST_PICTURE = 2.0
 # Share of the command's speed, in the middle of so many pairs of runs. Without optimisation it is 0.2.
 LEAST_SPEED = 1 / 3
 PAIRS = 5
@@ -60,8 +58,8 @@ class Page:
         if not condition:
             self.problems.append(text)
 
-    def wait(self, expression, what, seconds=60):
-        end = time.monotonic() + seconds
+    def wait(self, expression, what):
+        end = time.monotonic() + report.PATIENCE
         while time.monotonic() < end:
             found = self.value(expression)
             if found:
@@ -91,7 +89,7 @@ class Page:
     def show(self, width, scheme="light"):
         self.browser.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
         self.browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
-        time.sleep(0.3)
+        self.browser.settle(ms=100)  # it lays itself out again 80 ms after it was resized
 
     def picture(self, path):
         height = self.value("document.documentElement.scrollHeight")
@@ -154,7 +152,7 @@ def hosts(page):
     drops = [page.wait(told, "drops of the NIC")]
     page.value("[...document.querySelectorAll('.choices label')].find(l => l.textContent === 'none').click()")
     page.ended(first)
-    time.sleep(0.2)
+    page.browser.settle()
     drops.append(page.wait(told, "drops of the NIC"))
     few, many = [int(d.replace(",", "").replace("nothing", "0")) for d in drops]
     page.expect(many > few, f"the NIC drops {many} packets without hostCC, {few} with")
@@ -325,10 +323,10 @@ def speed(page, folder):
         page.edit(f"seeds = [{max(1, seed - 1)}]", f"seeds = [{seed}]")
         digest, before, cpu = page.value(DIGEST), threads(page.browser.process.pid), 0.0
         page.value("document.getElementById('run').click()")
-        end = time.monotonic() + 120
+        end = time.monotonic() + report.PATIENCE
         while page.value(DIGEST) in ("", digest):
             if time.monotonic() > end:
-                raise TimeoutError("the page's run takes more than two minutes")
+                raise TimeoutError(f"the page's run takes more than {report.PATIENCE:.0f} s")
             cpu = max([cpu, *(taken for thread, taken in threads(page.browser.process.pid).items() if thread not in before)])
             time.sleep(0.01)
         wall = float(page.value(STATUS).split(" in ")[1].split(" s ")[0])
@@ -366,12 +364,27 @@ def served(address):
     return problems
 
 
+def measure_first_picture(page):
+    """Seconds by the clock, which depend on the machine: printed, never held against anything."""
+    opened = [page.open() for _ in range(5)]
+    print(f"first picture after {min(opened):.2f} s, the least of {', '.join(f'{seconds:.2f}' for seconds in opened)}")
+
+
+def fetched_once(page):
+    """The simulator, by far the largest file, is fetched once for a picture."""
+    page.browser.call("Network.setCacheDisabled", cacheDisabled=True)
+    before = len(page.browser.events)
+    page.open()
+    asked = report.requests(page.browser.events[before:])
+    fetched = sum(url.endswith("playground.wasm") for url in asked)
+    page.expect(fetched == 1, f"playground.wasm is fetched {fetched} times for a picture: {asked}")
+    page.browser.call("Network.setCacheDisabled", cacheDisabled=False)
+
+
 def check(page, folder, pictures):
     page.show(1440)
-    opened = [page.open() for _ in range(5)]
-    least = min(opened)
-    print(f"first picture after {least:.2f} s, the least of {', '.join(f'{seconds:.2f}' for seconds in opened)}")
-    page.expect(least <= FIRST_PICTURE, f"the first picture takes {least:.1f} s")
+    measure_first_picture(page)
+    fetched_once(page)
     page.ended()
     for part in [lambda: same_digests(page, folder, pictures), lambda: settings(page, folder), lambda: hosts(page), lambda: editor(page, folder), lambda: undo(page, folder, pictures), lambda: keys(page), lambda: speed(page, folder)]:
         try:

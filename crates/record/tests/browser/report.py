@@ -30,6 +30,8 @@ FLAGS = [
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
     "--remote-debugging-pipe", "--window-size=1280,1000", "about:blank",
 ]
+# Seconds after which a browser hangs, on the busiest machine.
+PATIENCE = 600.0
 
 # Texts of figures that leave their figure, or that lie on one another.
 GEOMETRY = """
@@ -139,7 +141,7 @@ class Browser:
         if self.session:
             message["sessionId"] = self.session
         os.write(self.to_write, json.dumps(message).encode() + b"\0")
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while True:
             answer = self.receive(deadline)
             if answer.get("id") == self.last_id:
@@ -148,16 +150,36 @@ class Browser:
                 return answer["result"]
             self.events.append(answer)
 
-    def wait_for(self, method, seconds=30):
-        deadline = time.monotonic() + seconds
+    def wait_for(self, method):
+        deadline = time.monotonic() + PATIENCE
         while not any(event.get("method") == method for event in self.events):
             self.events.append(self.receive(deadline))
 
     def value(self, expression):
-        result = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        result = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in result:
             raise RuntimeError(result["exceptionDetails"])
         return result["result"].get("value")
+
+    def settle(self, frames=2, ms=0):
+        """Lets the page draw so many frames, run its timers of up to so many ms, and draw again, however long that takes here."""
+        drawn = f"for (let i = 0; i < {frames}; i++) await new Promise(requestAnimationFrame);"
+        self.value(f"(async () => {{ {drawn} await new Promise(r => setTimeout(r, {ms})); {drawn} }})()")
+
+    def settled(self, expression):
+        """Value of an expression, once 20 frames have not changed it."""
+        value, before = self.value(expression), None
+        while value != before:
+            self.settle(frames=10)
+            value, before = self.value(expression), value
+        return value
+
+    def wait(self, expression):
+        """Whether an expression becomes true."""
+        deadline = time.monotonic() + PATIENCE
+        while not self.value(expression) and time.monotonic() < deadline:
+            self.settle()
+        return self.value(expression)
 
     def open(self, url):
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
@@ -353,8 +375,7 @@ def touches(browser):
         for step in range(1, 11):
             send("touchMove", *[(a[0] + (b[0] - a[0]) * step / 10, a[1] + (b[1] - a[1]) * step / 10) for a, b in ways])
         send("touchEnd")
-        time.sleep(0.3)  # a scroll that goes on
-        return browser.value(TOUCHED)
+        return browser.settled(TOUCHED)  # a scroll may go on
 
     for which in [":not(.panels)", ".panels"]:
         x, y = browser.value(PLACE.format(which))
@@ -380,10 +401,8 @@ def touches(browser):
             problems.append(f"{which}: two fingers that close do not lead to the whole run: {closed}")
         send("touchStart", (x, y))
         send("touchEnd")
-        time.sleep(0.3)
-        tapped = browser.value(TOUCHED)
-        if tapped["tips"] != 1:
-            problems.append(f"{which}: a tap reads nothing: {tapped}")
+        if not browser.wait(f"{TOUCHED}.tips === 1"):
+            problems.append(f"{which}: a tap reads nothing: {browser.value(TOUCHED)}")
     browser.call("Emulation.setTouchEmulationEnabled", enabled=False)
     browser.call("Emulation.clearDeviceMetricsOverride")
     return problems
@@ -455,7 +474,7 @@ def check(browser, url):
             problems.append(text)
 
     browser.open(url)
-    time.sleep(0.3)
+    browser.settle()
     expect(browser.value("document.querySelectorAll('svg').length") >= 6, "fewer than six figures")
     for name in IDS:
         expect(browser.value(f"!!document.getElementById('{name}')"), f"no element #{name}")
