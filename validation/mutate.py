@@ -8,6 +8,8 @@ names has to turn red.
     mutate.py --sample N       N of them, chosen by the commit
     mutate.py --all            all; goes on where it was stopped: what a test has caught is not tried again on the same code
 
+A test that runs on for SLOWEST seconds of CPU, or stops without an end, is red. The clock decides nothing.
+
 A mutation is bound to an item: `fn NAME` (or const, struct, enum, impl, a macro) of a crate, and lines in it, compared
 without their indentation. It follows the item into another file of the crate. One whose item or lines are gone is stale,
 and that is red, as one that survives or does not compile.
@@ -18,15 +20,22 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+import patience  # noqa: E402
+
 TREE = ROOT / "target/mutate/tree"
 # Of its own: cargo takes the same crate in another folder for the same, so that what is built here would stand in for the real one.
 BUILD = ROOT / "target/mutate/build"
 # Fingerprints of those that a test has caught.
 KILLED = ROOT / "target/mutate/killed"
+# Seconds of CPU, several times what the slowest test takes.
 SLOWEST = 250
+# Seconds in which no thread of a test runs or could: each waits for another.
+STUCK = 60
 # Each mutation builds what it touches and all above, and runs one test: what simulates compiles faster than it would run slower.
 OPTIMISED = [name for name, one in tomllib.loads((ROOT / "Cargo.toml").read_text())["profile"]["dev"]["package"].items() if one["opt-level"] > 1]
 UNOPTIMISED = [word for name in OPTIMISED for word in ("--config", f"profile.dev.package.{name}.opt-level=1")]
@@ -126,7 +135,14 @@ def cargo(mutation, *more):
     command = ["cargo", "test", "--locked", "--offline", "-q", *UNOPTIMISED, "--target-dir", str(BUILD), "-p", "forebay-" + mutation["package"], *which, *more]
     if mutation["package"] == "forebay":
         command[command.index("forebay-forebay")] = "forebay"
-    return subprocess.run(command, cwd=TREE, capture_output=True, text=True, timeout=SLOWEST if "--no-run" not in more else None)
+    with tempfile.TemporaryFile("w+") as said:
+        ran = subprocess.Popen(command, cwd=TREE, stdout=said, stderr=subprocess.STDOUT)
+        how = patience.wait(ran, SLOWEST, STUCK) if "--no-run" not in more else "ended"
+        if how != "ended":
+            patience.kill(ran)
+        ran.wait()
+        said.seek(0)
+        return how, ran.returncode, said.read()
 
 
 def outcome(mutation):
@@ -137,16 +153,14 @@ def outcome(mutation):
     before = apply(bound)
     test = f"{mutation['package']} {mutation['target']} {mutation['test']}"
     try:
-        built = cargo(mutation, "--no-run")
-        if built.returncode != 0:
-            error = next((line for line in built.stderr.splitlines() if line.startswith("error")), "")
+        _, code, said = cargo(mutation, "--no-run")
+        if code != 0:
+            error = next((line for line in said.splitlines() if line.startswith("error")), "")
             return False, f"BROKEN    {mutation['breaks']}: does not compile: {error}"
-        try:
-            ran = cargo(mutation, *([mutation["test"]] if mutation["test"] else []))
-            red = ran.returncode != 0 and "FAILED" in ran.stdout + ran.stderr
-        except subprocess.TimeoutExpired:
-            red = True
-        return red, f"{'killed   ' if red else 'SURVIVED '} {mutation['breaks']}: {test}"
+        how, code, said = cargo(mutation, *([mutation["test"]] if mutation["test"] else []))
+        red = how != "ended" or (code != 0 and "FAILED" in said)
+        end = {"ended": "", "busy": f" (runs on after {SLOWEST} s of CPU)", "idle": " (all its threads wait)"}[how]
+        return red, f"{'killed   ' if red else 'SURVIVED '} {mutation['breaks']}: {test}{end}"
     finally:
         restore(before)
 

@@ -7,8 +7,8 @@ Needs target/release/forebay. Commands are the lines of ```sh blocks, and code i
 `forebay`, `cargo` or `./`. Each page has a temporary folder with the repository's scenarios and samples, in which its
 commands run in their order, as a reader would paste them.
 
-A command that takes longer than LIMIT seconds is ended by SIGTERM; it has then started, which is what is asked of it. A
-comment on the line before a block says otherwise:
+A command that takes more than LIMIT seconds of CPU, or that waits for somebody, is ended by SIGTERM; it has then started,
+which is what is asked of it. A comment on the line before a block says otherwise:
 
     <!-- commands: whole -->          runs to its end, because a later command needs what it leaves
     <!-- commands: check -->          too long even to start: its scenario is checked, with its --set
@@ -26,9 +26,16 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+import patience  # noqa: E402
+
 FOREBAY = ROOT / "target/release/forebay"
-LIMIT = 1.5
+# Seconds of CPU.
+LIMIT = 3.0
 WHOLE = 120.0
+# Seconds without any, after which a command waits for somebody; and that it may take to end, on the busiest machine.
+IDLE = 5.0
+END = 600.0
 # Pages about work in progress or in the past; their commands belong to their day.
 PAST = ("docs/notes/", "docs/adr/")
 MODE = re.compile(r"<!-- commands: (whole|check|skip)\b.*-->")
@@ -81,18 +88,22 @@ def folder_for(temporary):
 
 def run(words, where, limit):
     """None if it went well or was still running at the limit, else what it said."""
-    process = subprocess.Popen([str(FOREBAY), *words], cwd=where, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    try:
-        said = process.communicate(timeout=limit)[1]
-    except subprocess.TimeoutExpired:
-        process.send_signal(signal.SIGTERM)
-        try:
-            process.communicate(timeout=20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
-            return "goes on after SIGTERM"
-        return f"takes more than {limit:.0f} s" if limit == WHOLE else None
+    with tempfile.TemporaryFile("w+") as said_to:
+        process = subprocess.Popen([str(FOREBAY), *words], cwd=where, text=True, stdout=subprocess.DEVNULL, stderr=said_to)
+        how = patience.wait(process, limit, IDLE)
+        if how != "ended":
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(timeout=END)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+                return "goes on after SIGTERM"
+            if limit < WHOLE:
+                return None
+            return f"takes more than {limit:.0f} s of CPU" if how == "busy" else "waits for somebody"
+        said_to.seek(0)
+        said = said_to.read()
     if process.returncode == 0:
         return None
     lines = [line for line in said.splitlines() if line.strip()]
