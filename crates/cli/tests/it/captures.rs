@@ -1,7 +1,7 @@
 //! Captures from the command line: where they go, what stays when a run is cut short, and what is said of a wrong place.
 #![cfg(unix)]
 
-use crate::common::{LONG, Ran, SMALL, Scratch, signal, wait_until};
+use crate::common::{LONG, Ran, SMALL, Scratch, signal, wait_for_frames};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -90,13 +90,7 @@ fn ctrl_c_leaves_whole_captures() {
     here.write("long.toml", LONG);
     let child =
         here.start(&["run", "long.toml", "--jobs", "1", "--out", "out", "--capture", "host[0]"]);
-    wait_until("frames are on disk", || {
-        std::fs::read_dir(here.path.join("out.partial/captures/seed-1"))
-            .into_iter()
-            .flatten()
-            .flatten()
-            .any(|f| f.metadata().is_ok_and(|m| m.len() > 200_000))
-    });
+    wait_for_frames(&here, &[1]);
     signal(child.id(), "INT");
     Ran::from(child.wait_with_output().unwrap()).ends(130);
     let mut files = 0;

@@ -1,7 +1,7 @@
 //! `forebay sweep`: every point once, whatever is killed on the way.
 #![cfg(unix)]
 
-use crate::common::{Ran, SMALL, Scratch, same_files, signal, wait_until};
+use crate::common::{Ran, SMALL, Scratch, same_files, signal, try_signal, try_until, wait_until};
 use serde_json::Value;
 
 /// Six points of two seeds each.
@@ -19,36 +19,34 @@ fn complete_runs(here: &Scratch, dir: &str) -> usize {
 
 #[test]
 fn a_sweep_that_was_killed_goes_on_and_ends_as_if_nothing_had_been() {
-    let here = Scratch::new();
-    here.write("s.toml", &scenario());
-    here.run(&["sweep", "s.toml", "--out", "whole"]).ends(0);
-    assert_eq!(complete_runs(&here, "whole"), 12);
+    let whole = Scratch::new();
+    whole.write("s.toml", &scenario());
+    whole.run(&["sweep", "s.toml", "--out", "s"]).ends(0);
+    assert_eq!(complete_runs(&whole, "s"), 12);
 
-    let mut killed = 0;
-    for already in [1, 4, 8] {
-        let mut child = here.start(&["sweep", "s.toml", "--out", "killed", "--jobs", "2"]);
-        wait_until("some runs are complete", || {
-            complete_runs(&here, "killed") > already || child.try_wait().unwrap().is_some()
-        });
-        if child.try_wait().unwrap().is_none() {
-            signal(child.id(), "KILL");
-            killed += 1;
+    let (here, before) = try_until("a sweep is killed before it is complete", || {
+        let here = Scratch::new();
+        here.write("s.toml", &scenario());
+        for already in [1, 4, 8] {
+            let mut child = here.start(&["sweep", "s.toml", "--out", "s", "--jobs", "2"]);
+            wait_until("some runs are complete", || {
+                complete_runs(&here, "s") > already || child.try_wait().unwrap().is_some()
+            });
+            child.kill().unwrap();
+            child.wait().unwrap();
         }
-        child.wait().unwrap();
-    }
-    assert!(killed > 0, "the sweep was too fast to be killed");
-    let before = complete_runs(&here, "killed");
-    let ran = here.run(&["sweep", "s.toml", "--out", "killed"]).ends(0);
-    if before < 12 {
-        assert!(ran.err.contains(&format!("{} to go", 12 - before)), "{}", ran.err);
-    }
-    assert_eq!(complete_runs(&here, "killed"), 12);
-    same_files(&here.path.join("whole"), &here.path.join("killed"));
+        let before = complete_runs(&here, "s");
+        (before < 12).then_some((here, before))
+    });
+    let ran = here.run(&["sweep", "s.toml", "--out", "s"]).ends(0);
+    assert!(ran.err.contains(&format!("{} to go", 12 - before)), "{}", ran.err);
+    assert_eq!(complete_runs(&here, "s"), 12);
+    same_files(&whole.path.join("s"), &here.path.join("s"));
 
     // And again, with nothing to do.
-    let again = here.run(&["sweep", "s.toml", "--out", "killed"]).ends(0);
+    let again = here.run(&["sweep", "s.toml", "--out", "s"]).ends(0);
     assert!(again.err.contains("12 of 12 runs were done before; 0 to go"), "{}", again.err);
-    same_files(&here.path.join("whole"), &here.path.join("killed"));
+    same_files(&whole.path.join("s"), &here.path.join("s"));
 }
 
 #[test]
@@ -98,15 +96,15 @@ fn a_point_is_what_run_makes_of_the_same_settings() {
 
 #[test]
 fn ctrl_c_keeps_what_is_complete() {
-    let here = Scratch::new();
-    here.write("s.toml", &scenario());
-    let child = here.start(&["sweep", "s.toml", "--out", "s", "--jobs", "1"]);
-    wait_until("a run is complete", || complete_runs(&here, "s") > 0);
-    signal(child.id(), "INT");
-    let ran = Ran::from(child.wait_with_output().unwrap());
-    if ran.code == Some(0) {
-        return; // it was faster than we
-    }
+    let (here, ran) = try_until("a sweep is interrupted before it is complete", || {
+        let here = Scratch::new();
+        here.write("s.toml", &scenario());
+        let child = here.start(&["sweep", "s.toml", "--out", "s", "--jobs", "1"]);
+        wait_until("a run is complete", || complete_runs(&here, "s") > 0);
+        signal(child.id(), "INT");
+        let ran = Ran::from(child.wait_with_output().unwrap());
+        (ran.code != Some(0)).then_some((here, ran))
+    });
     let ran = ran.ends(130);
     assert!(
         ran.err.lines().last().unwrap().contains("the same command goes on from there"),
@@ -118,25 +116,33 @@ fn ctrl_c_keeps_what_is_complete() {
     here.run(&["sweep", "s.toml", "--out", "s"]).ends(0);
 }
 
+/// Processes that a process has started.
+fn children(pid: u32) -> Vec<u32> {
+    let mut all = String::new();
+    for task in std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
+        all += &std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
+    }
+    all.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+}
+
 #[test]
 fn a_run_that_is_killed_takes_no_other_with_it() {
-    let here = Scratch::new();
     let sweep = "[sweep]\n\"transport.law\" = [\"dctcp\", \"reno\"]\n";
     let heavy = SMALL.replace("200KB", "60MB").replace("2ms", "200ms");
-    here.write("s.toml", &format!("{heavy}{sweep}"));
-    let child = here.start(&["sweep", "s.toml", "--out", "s", "--jobs", "2"]);
-    let pid = child.id();
-    let mut victim = None;
-    wait_until("a process is at work", || {
-        let mut all = String::new();
-        for task in std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
-            all += &std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
-        }
-        victim = all.split_whitespace().next().and_then(|p| p.parse::<u32>().ok());
-        victim.is_some()
+    let (here, ran) = try_until("a process is killed before it has ended", || {
+        let here = Scratch::new();
+        here.write("s.toml", &format!("{heavy}{sweep}"));
+        let child = here.start(&["sweep", "s.toml", "--out", "s", "--jobs", "2"]);
+        let mut victim = None;
+        wait_until("a process is at work", || {
+            victim = children(child.id()).first().copied();
+            victim.is_some()
+        });
+        let sent = try_signal(victim.unwrap(), "KILL");
+        let ran = Ran::from(child.wait_with_output().unwrap());
+        (sent && ran.code != Some(0)).then_some((here, ran))
     });
-    signal(victim.unwrap(), "KILL");
-    let ran = Ran::from(child.wait_with_output().unwrap()).ends(1);
+    let ran = ran.ends(1);
     assert!(ran.err.contains("was killed (signal 9"), "{}", ran.err);
     assert!(
         ran.err.ends_with("error: 1 of 6 runs failed; the same command tries them again\n"),

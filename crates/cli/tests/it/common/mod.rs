@@ -101,20 +101,43 @@ impl Ran {
 
 /// Sends a signal by name.
 pub fn signal(pid: u32, name: &str) {
-    let status = Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status();
-    assert!(status.unwrap().success());
+    assert!(try_signal(pid, name), "{pid} has ended");
 }
 
-/// Waits until something holds, for at most 20 s.
+/// Sends a signal by name; whether the process was there.
+pub fn try_signal(pid: u32, name: &str) -> bool {
+    let mut kill = Command::new("kill");
+    kill.args([&format!("-{name}"), &pid.to_string()]).stderr(Stdio::null());
+    kill.status().unwrap().success()
+}
+
+/// Waits until something holds. It takes as long as a busy machine needs; the limit of five minutes ends a test that hangs.
 #[track_caller]
 pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
-    for _ in 0..2000 {
+    for _ in 0..30_000 {
         if holds() {
             return;
         }
         std::thread::sleep(Duration::from_millis(10));
     }
-    panic!("{what}: not within 20 s");
+    panic!("{what}: not within five minutes");
+}
+
+/// Tries again until something came in time, where two processes race. A busy machine makes one late, but not always.
+#[track_caller]
+pub fn try_until<T>(what: &str, mut tried: impl FnMut() -> Option<T>) -> T {
+    (0..50).find_map(|_| tried()).unwrap_or_else(|| panic!("{what}: not in 50 tries"))
+}
+
+/// Waits until seeds of a run into `out` have sent frames of host 0, which the run captures: their simulations are at work.
+#[track_caller]
+pub fn wait_for_frames(here: &Scratch, seeds: &[u32]) {
+    let frames = |seed: &u32| {
+        let folder = here.path.join(format!("out.partial/captures/seed-{seed}"));
+        let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        files.filter_map(|file| file.metadata().ok()).any(|file| file.len() > 200_000)
+    };
+    wait_until("frames are on disk", || seeds.iter().all(frames));
 }
 
 /// All files below a directory with their contents, by relative path, volatile ones left out.
@@ -172,7 +195,7 @@ size = "200KB"
 queues = { every = "50us" }
 "#;
 
-/// The same for longer than any test waits.
+/// The same for longer than any test waits. Eight short flows are done within its first millisecond.
 pub const LONG: &str = r#"
 version = 1
 name = "long"
@@ -188,6 +211,10 @@ host_link = { rate = "10Gbps", delay = "1us" }
 kind = "tcp"
 law = "dctcp"
 rto_min = "1ms"
+
+[[traffic]]
+kind = "permutation"
+size = "10KB"
 
 [[traffic]]
 kind = "poisson"
