@@ -115,7 +115,7 @@ impl Rows {
             let read = self.lines.read_line(&mut self.raw);
             let read = read.map_err(|source| RecordError::io("read", &self.path, source))?;
             self.line += 1;
-            let quotes = self.raw[before..].bytes().filter(|b| *b == b'"').count();
+            let quotes = self.raw[before..].matches('"').count();
             open_quote ^= quotes % 2 == 1;
             match (read, open_quote) {
                 (0, true) if self.unfinished => return Ok(false),
@@ -159,6 +159,15 @@ impl Rows {
 
 /// Splits a row at its commas; RFC 4180 quotes. Fields are reused.
 fn split_fields(raw: &str, fields: &mut Vec<String>) {
+    // Nearly all rows, and several times as fast as one character after the other.
+    if !raw.contains('"') {
+        fields.resize_with(raw.matches(',').count() + 1, String::new);
+        for (field, text) in fields.iter_mut().zip(raw.split(',')) {
+            field.clear();
+            field.push_str(text);
+        }
+        return;
+    }
     let mut used = 0;
     let mut chars = raw.chars().peekable();
     loop {
@@ -197,5 +206,9 @@ mod tests {
         let mut fields = vec!["old".to_string(); 9];
         split_fields("1,\"a,\"\"b\"\"\nc\",,x", &mut fields);
         assert_eq!(fields, ["1", "a,\"b\"\nc", "", "x"]);
+        split_fields(",2,ü,", &mut fields);
+        assert_eq!(fields, ["", "2", "ü", ""]);
+        split_fields("", &mut fields);
+        assert_eq!(fields, [""]);
     }
 }
