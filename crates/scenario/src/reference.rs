@@ -340,7 +340,7 @@ const HEAD: &str = "# Scenario keys
 
 Every key that a scenario file may have, with what it takes, its range and its default. `forebay explain transport.rto_min` says the
 same at a prompt, and editors show it where they know the schema (`forebay schema`). The page is made from the types that read the
-file: `FOREBAY_BLESS=1 cargo test -p forebay-scenario --test schema` writes it anew.
+file: `FOREBAY_BLESS=1 cargo test -p forebay-scenario --test it schema::` writes it anew.
 ";
 
 fn write_key(text: &mut String, key: &Key, section: &str) {

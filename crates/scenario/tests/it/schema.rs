@@ -3,7 +3,7 @@
 use forebay_scenario::reference;
 use std::path::Path;
 
-/// Rewrite the file with `FOREBAY_BLESS=1 cargo test -p forebay-scenario --test schema`.
+/// Rewrite the file with `FOREBAY_BLESS=1 cargo test -p forebay-scenario --test it schema::`.
 #[test]
 fn the_published_schema_is_up_to_date() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenario.schema.json");
