@@ -4,7 +4,7 @@ use crate::args::{Completion, Export, Exported, Ideal};
 use crate::failure::Failure;
 use crate::say;
 use forebay_record::columnar::{self, Format};
-use forebay_record::{About, FlowRow, RunDir, RunRecord, perfetto};
+use forebay_record::{About, FlowRow, RunDir, RunRecord, perfetto, write_whole};
 use forebay_scenario::identity::{address, numbers};
 use forebay_scenario::import::Paths;
 use forebay_scenario::model::Scenario;
@@ -38,8 +38,7 @@ pub fn export(args: &Export) -> Result<(), Failure> {
     };
     match &args.out {
         None => say::data(&text),
-        Some(path) => std::fs::write(path, text)
-            .map_err(|error| Failure::io(format!("write {}", path.display()), &error)),
+        Some(path) => Ok(write_whole(path, text)?),
     }
 }
 
@@ -116,9 +115,8 @@ fn perfetto(args: &Export) -> Result<(), Failure> {
         None => perfetto::trace(&about, &runs),
         Some(seed) => perfetto::trace(&about, std::slice::from_ref(of_seed(&runs, seed, args)?)),
     };
-    let out = args.out.clone().unwrap_or_else(|| args.from.join("trace.pftrace"));
-    std::fs::write(&out, trace)
-        .map_err(|error| Failure::io(format!("write {}", out.display()), &error))?;
+    let out = args.out.clone().unwrap_or_else(|| args.from.join(perfetto::FILE));
+    write_whole(&out, trace)?;
     say::line(&format!("{}: open it at https://ui.perfetto.dev", out.display()));
     Ok(())
 }

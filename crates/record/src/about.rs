@@ -17,6 +17,9 @@ pub enum Format {
 }
 
 impl Format {
+    /// Every one.
+    pub const ALL: [Self; 2] = [Self::Parquet, Self::Arrow];
+
     /// What names of its files end with.
     pub fn extension(self) -> &'static str {
         match self {

@@ -1,6 +1,6 @@
 //! `forebay run` from the outside: what goes where, what is written, and how it ends.
 
-use crate::common::{SMALL, Scratch, same_files};
+use crate::common::{Ran, SMALL, Scratch, same_files};
 use serde_json::Value;
 use std::io::BufRead;
 
@@ -220,4 +220,65 @@ fn more_threads_than_cores_are_capped_with_a_word() {
     assert!(ran.err.contains("note: --threads 1000: this machine has "), "{}", ran.err);
     let volatile: Value = serde_json::from_str(&here.read("results/small/volatile.json")).unwrap();
     assert_eq!(volatile["threads"], cores);
+}
+
+/// The third forced run in Parquet used to fail after its simulation, and a run in CSV kept the Parquet files of the one before.
+#[test]
+fn a_forced_run_replaces_every_file_of_the_one_before_in_every_format() {
+    let here = Scratch::new();
+    here.write("small.toml", SMALL);
+    let names = |dir: &str| {
+        let files = crate::common::files(&here.path.join(dir));
+        files.into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+    };
+    let run = |out: &str, format: &str, more: &[&str]| {
+        let format = match format {
+            "csv" => vec![],
+            other => vec!["--set".into(), format!("output.format=\"{other}\"")],
+        };
+        let mut args = vec!["run", "small.toml", "--seed", "1", "--out", out];
+        args.extend(format.iter().map(String::as_str));
+        args.extend(more);
+        here.run(&args).ends(0);
+    };
+    for format in ["csv", "parquet", "arrow"] {
+        run(format, format, &[]);
+        for law in ["dctcp", "cubic", "reno"] {
+            let law = format!("transport.law=\"{law}\"");
+            run("out", format, &["--force", "--set", &law]);
+            assert_eq!(names("out"), names(format), "{format}");
+            assert!(!here.has("out.replaced") && !here.has("out.partial"));
+        }
+        for what in ["parquet", "arrow", "perfetto"] {
+            here.run(&["export", what, "out"]).ends(0);
+        }
+        run("out", "csv", &["--force", "--capture", "host[0]", "--law-log", "0"]);
+    }
+    run("out", "csv", &["--force"]);
+    same_files(&here.path.join("out"), &here.path.join("csv"));
+}
+
+/// As with few descriptors: a log that is not there is no warning beside a result that says "complete".
+#[test]
+fn a_law_log_that_cannot_be_written_fails_the_run() {
+    let here = Scratch::new();
+    here.write("small.toml", SMALL);
+    let script = format!(
+        "ulimit -f 8; exec {} run small.toml --seed 1 --law-log 0 --set output.queues.every=\"1ms\" --out out",
+        crate::common::FOREBAY
+    );
+    let output = std::process::Command::new("sh")
+        .args(["-c", &script])
+        .current_dir(&here.path)
+        .stdin(std::process::Stdio::null())
+        .output()
+        .unwrap();
+    let ran = Ran::from(output).ends(1);
+    let errors: Vec<&str> = ran.err.lines().filter(|line| line.starts_with("error")).collect();
+    assert!(
+        errors.len() == 1 && errors[0].contains("law-0-seed-1.log: File too large"),
+        "{}",
+        ran.err
+    );
+    assert!(!here.has("out") && !here.read("out.partial/manifest.json").contains("\"complete\""));
 }

@@ -8,6 +8,7 @@ mod parquet;
 mod thrift;
 
 pub use crate::about::Format;
+use crate::csv::write_whole;
 use crate::error::RecordError;
 use crate::frame::{Frame, Values, frame, frames};
 use crate::rows::RunRecord;
@@ -46,8 +47,7 @@ pub fn export(
             continue;
         };
         let path = folder.join(format!("{name}.{}", format.extension()));
-        fs::write(&path, format.file(&frame))
-            .map_err(|error| RecordError::io("write", &path, error))?;
+        write_whole(&path, format.file(&frame))?;
         files.push(path);
     }
     Ok(files)

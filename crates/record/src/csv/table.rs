@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 /// Rows are handed to the system in pieces of about this size.
 const PIECE: usize = 1 << 18;
 
+/// In a run directory that is written, locked by whoever writes it.
+pub(crate) const LOCK: &str = "run.lock";
+
 /// Suffix of a file that is not finished.
 pub(crate) const PARTIAL: &str = ".partial";
 
@@ -162,17 +165,24 @@ impl Row<'_> {
     }
 }
 
-/// Writes a whole file under a temporary name, then gives it its own.
+/// Writes a whole file under a temporary name, then gives it its own. A device or a pipe is written as it is.
 ///
 /// # Errors
-/// If the system refuses.
-pub fn write_whole(path: &Path, text: &str) -> Result<(), RecordError> {
-    let mut partial = path.as_os_str().to_owned();
+/// If the system refuses. Then no file has this name that had not been there, and an older one is as it was.
+pub fn write_whole(path: &Path, contents: impl AsRef<[u8]>) -> Result<(), RecordError> {
+    let failed = |source| RecordError::io("write", path, source);
+    if fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+        return fs::write(path, contents).map_err(failed);
+    }
+    // A link stays one: the file that it names is replaced.
+    let link = fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+    let target = if link { fs::canonicalize(path).map_err(failed)? } else { path.to_path_buf() };
+    let mut partial = target.as_os_str().to_owned();
     partial.push(PARTIAL);
     let partial = PathBuf::from(partial);
-    let written = fs::write(&partial, text).and_then(|()| fs::rename(&partial, path));
+    let written = fs::write(&partial, contents).and_then(|()| fs::rename(&partial, &target));
     written.map_err(|source| {
         let _ = fs::remove_file(&partial);
-        RecordError::io("write", path, source)
+        failed(source)
     })
 }

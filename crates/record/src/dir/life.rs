@@ -8,12 +8,12 @@
 //!
 //! Invariant: a directory with its own name is whole, and a whole one goes only when another whole one takes its place.
 //! The system unlocks the lock when the writer ends, however it ends, so a `NAME.partial` that nobody has locked is what a
-//! run left that did not come to its end.
+//! run left that did not come to its end. Files in a directory that no run writes are somebody's: [`contents`] has the list, and
+//! they move on to the run that takes the place.
 
-use super::{names, unfinished};
-use crate::csv::PARTIAL;
+use super::{contents, unfinished};
+use crate::csv::{LOCK, PARTIAL};
 use crate::error::RecordError;
-use crate::{capture, law_logs};
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
@@ -28,8 +28,6 @@ pub enum IfExists {
     Replace,
 }
 
-/// Locked by whoever writes.
-pub(super) const LOCK: &str = "run.lock";
 const REPLACED: &str = ".replaced";
 
 /// A place for a run, held by this process alone.
@@ -100,10 +98,19 @@ impl Claim {
     /// Gives a run that is whole its name.
     ///
     /// # Errors
-    /// If the system refuses; the run is then whole under the other name.
+    /// If the system refuses; the run is then whole under the other name, which the error has.
     pub fn publish(self) -> Result<(), RecordError> {
-        let failed = |e| RecordError::io("rename a run to", &self.target, e);
         let replaced = beside(&self.target, REPLACED);
+        let failed = |source| RecordError::Io {
+            action: "rename a run to",
+            path: self.target.clone(),
+            source,
+            left: format!(
+                "the new run is whole in {}, and what {} holds is of the one before",
+                self.work.display(),
+                replaced.display()
+            ),
+        };
         // An empty directory is as good as none.
         let old = self.target.exists() && fs::remove_dir(&self.target).is_err();
         if old {
@@ -137,8 +144,12 @@ impl Claim {
         } else if self.target.exists() {
             clear(&replaced, &self.target)
         } else {
-            fs::rename(&replaced, &self.target)
-                .map_err(|e| RecordError::io("rename a run to", &self.target, e))
+            fs::rename(&replaced, &self.target).map_err(|source| RecordError::Io {
+                action: "rename a run to",
+                path: self.target.clone(),
+                source,
+                left: format!("the run is in {}", replaced.display()),
+            })
         }
     }
 }
@@ -253,6 +264,10 @@ fn check(path: &Path, if_exists: IfExists) -> Result<(), RecordError> {
         Err(error) => return Err(refused("use", path, path, error)),
     };
     let exists = |remedy| Err(RecordError::Exists { path: path.into(), remedy });
+    if let Some(path) = contents::in_the_way(path) {
+        let remedy = "is a folder with the name of a file that a run writes; move it away";
+        return Err(RecordError::Exists { path, remedy });
+    }
     match if_exists {
         _ if entries == 0 => Ok(()),
         _ if !path.join("manifest.json").exists() => {
@@ -267,31 +282,40 @@ fn check(path: &Path, if_exists: IfExists) -> Result<(), RecordError> {
 
 /// Removes the run in a directory, and nothing else.
 fn remove_run(dir: &Path) -> Result<(), RecordError> {
-    capture::remove_old(dir)?;
     unfinished::forget_all(dir)?;
-    law_logs::remove_old(dir)?;
-    for name in names().flat_map(|name| [name.to_string(), format!("{name}{PARTIAL}")]) {
-        let file = dir.join(name);
-        match fs::remove_file(&file) {
-            Err(error) if error.kind() != ErrorKind::NotFound => {
-                return Err(RecordError::io("remove", &file, error));
-            }
-            _ => {}
-        }
-    }
-    Ok(())
+    contents::remove(dir)
 }
 
-/// Removes a run that has been replaced, and hands what else was there on to the new one.
+/// Removes a run that has been replaced, and moves what else was there to the new one.
+///
+/// # Errors
+/// If the system refuses, or if the two have files of the same name that are of no run. Both are kept then.
 fn clear(replaced: &Path, target: &Path) -> Result<(), RecordError> {
     remove_run(replaced)?;
     let _ = fs::remove_file(replaced.join(LOCK));
-    for entry in fs::read_dir(replaced).into_iter().flatten().flatten() {
-        let to = target.join(entry.file_name());
-        if !to.exists() {
-            fs::rename(entry.path(), &to).map_err(|e| RecordError::io("rename", &to, e))?;
+    move_into(replaced, target)?;
+    match fs::remove_dir(replaced) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => Err(RecordError::Exists {
+            path: replaced.into(),
+            remedy: "holds files of yours under names that the run in its place has too; move them away",
+        }),
+        Err(error) => Err(RecordError::io("remove", replaced, error)),
+    }
+}
+
+/// Moves what is in a folder into another one, folders that both have entry by entry. Files that both have stay.
+fn move_into(from: &Path, to: &Path) -> Result<(), RecordError> {
+    for entry in fs::read_dir(from).into_iter().flatten().flatten() {
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        let folder = |path: &Path| fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
+        if fs::symlink_metadata(&to).is_err() {
+            fs::rename(&from, &to).map_err(|e| RecordError::io("rename", &to, e))?;
+        } else if folder(&from) && folder(&to) {
+            move_into(&from, &to)?;
+            let _ = fs::remove_dir(&from);
         }
     }
-    let _ = fs::remove_dir(replaced);
     Ok(())
 }

@@ -4,6 +4,7 @@
 //! gets its name only when it is whole, the manifest last, and then the directory its own ([`life`]).
 //! Invariant: the bytes of all files but `volatile.json` are a function of scenario, seeds and version.
 
+mod contents;
 mod life;
 mod manifest;
 mod read;
@@ -29,9 +30,6 @@ use manifest::{FileRows, Manifest};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-
-const WHOLE_FILES: [&str; 5] =
-    ["manifest.json", "summary.json", "volatile.json", "resolved.toml", "report.html"];
 
 /// A table without a row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -329,11 +327,6 @@ impl RunDir {
 fn closed(path: &Path) -> RecordError {
     let source = std::io::Error::other("an earlier write failed");
     RecordError::io("write", path, source)
-}
-
-/// Names of all files that a run may have, captures apart.
-fn names() -> impl Iterator<Item = &'static str> {
-    TABLES.iter().map(|table| table.file()).chain(WHOLE_FILES)
 }
 
 fn write_json(path: &Path, value: &impl Serialize) -> Result<(), RecordError> {

@@ -15,6 +15,9 @@ use forebay_units::{Time, human};
 use std::collections::BTreeMap;
 use wire::Packets;
 
+/// Name of the trace in a run directory.
+pub const FILE: &str = "trace.pftrace";
+
 /// The trace of all runs, the bytes of one file.
 pub fn trace(about: &About, runs: &[RunRecord]) -> Vec<u8> {
     let mut out = Packets::default();
