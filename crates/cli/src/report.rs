@@ -16,6 +16,10 @@ pub fn report(args: &Report) -> Result<(), Failure> {
                 dir.display(),
                 left.display()
             ),
+            false if dir.join("run.lock").exists() => format!(
+                "{} is what is left of a run that died before it had written anything; remove it",
+                dir.display()
+            ),
             false => {
                 format!("{} is not a results directory (it has no manifest.json)", dir.display())
             }

@@ -37,6 +37,15 @@ pub(super) static FLOWS: Of<FlowRow> = Of {
     any: |_| true,
     each: |run, row| run.flows.iter().try_for_each(row),
     take: |run, row| {
+        for (at, before) in [
+            (row.delivered, "delivered_ps is before start_ps"),
+            (row.acked, "acked_ps is before start_ps"),
+            (row.gave_up, "gave_up_ps is before start_ps"),
+        ] {
+            if at.is_some_and(|at| at < row.start) {
+                return Err(before);
+            }
+        }
         run.flows.push(row);
         Ok(())
     },

@@ -60,7 +60,7 @@ impl<R> Of<R> {
     ) -> Result<(), RecordError> {
         let (header, needed) = (self.header(), self.needed);
         let rows = match self.always {
-            true => Some(Rows::open(dir, self.file, header, needed)?),
+            true => Rows::open_if_begun(dir, self.file, header, needed)?,
             false => Rows::open_if_any(dir, self.file, header, needed)?,
         };
         let Some(mut rows) = rows else { return Ok(()) };
@@ -261,8 +261,15 @@ impl Cell<'_> {
     }
 
     /// What other columns say again is not taken, but it has to be a number.
+    /// What follows from other columns is never below zero.
     fn is_number_or_empty(&self) -> Result<(), RecordError> {
-        self.some::<f64>().map(|_| ())
+        match self.some::<f64>()? {
+            Some(value) if value < 0.0 => {
+                let (name, text) = (self.rows.name(self.at), self.text());
+                Err(self.rows.wrong(&format!("{name} is \"{text}\", below zero")))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// NaN and infinities are words of floats and no results.

@@ -1,8 +1,8 @@
 //! The rows of a table, one at a time.
 
-use super::PARTIAL;
+use super::{LOCK, PARTIAL};
 use crate::error::RecordError;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
@@ -12,6 +12,12 @@ pub(crate) const OLDER: [(&str, &str); 3] = [
     ("antagonist_gigabytes_per_s", "neighbour_gigabytes_per_s"),
     ("antagonists_gigabytes_per_s", "neighbours_gigabytes_per_s"),
 ];
+
+/// Whether a table is there. An empty one under another name is what a run left that died as it began it.
+fn is_begun(dir: &Path, name: &str) -> bool {
+    let partial = fs::metadata(dir.join(format!("{name}{PARTIAL}")));
+    dir.join(name).exists() || partial.is_ok_and(|found| found.len() > 0)
+}
 
 /// The rows of one CSV file, one at a time.
 pub(crate) struct Rows {
@@ -67,6 +73,17 @@ impl Rows {
         Ok(rows)
     }
 
+    /// The same of a table that every run has in the end; `None` if the run has died or is at work, and had not begun it.
+    pub fn open_if_begun(
+        dir: &Path,
+        name: &str,
+        header: Vec<&'static str>,
+        needed: &[&'static str],
+    ) -> Result<Option<Self>, RecordError> {
+        let early = !is_begun(dir, name) && dir.join(LOCK).exists();
+        if early { Ok(None) } else { Self::open(dir, name, header, needed).map(Some) }
+    }
+
     /// The same of a table that only some runs have; `None` if this one has not.
     pub fn open_if_any(
         dir: &Path,
@@ -74,9 +91,7 @@ impl Rows {
         header: Vec<&'static str>,
         needed: &[&'static str],
     ) -> Result<Option<Self>, RecordError> {
-        let there = |name: &str| dir.join(name).exists();
-        let any = there(name) || there(&format!("{name}{PARTIAL}"));
-        any.then(|| Self::open(dir, name, header, needed)).transpose()
+        is_begun(dir, name).then(|| Self::open(dir, name, header, needed)).transpose()
     }
 
     /// Whether the file has the column.

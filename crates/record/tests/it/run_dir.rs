@@ -334,6 +334,37 @@ fn a_row_that_a_killed_run_was_writing_does_not_count() {
     assert_same(&runs[0], &back[0]);
 }
 
+/// Killed between two lines of the code that begins its tables.
+#[test]
+fn a_run_that_died_early_is_read_as_one_without_rows() {
+    let (about, runs) = sample();
+    let path = scratch("early");
+    let dir = RunDir::create(&path, &about, IfExists::Refuse).unwrap();
+    let at = dir.path().to_path_buf();
+    drop(dir);
+    let none = |why: &str| {
+        let (_, back) = RunDir::load(&at).unwrap_or_else(|error| panic!("{why}: {error}"));
+        assert!(back.is_empty(), "{why}");
+        let rest = RunDir::unfinished(&at, &back).unwrap().unwrap().to_string();
+        assert!(rest.ends_with("0 of 3 seeds complete, seeds 1, 2, 3 missing"), "{rest}");
+    };
+    none("every table begun");
+    fs::write(at.join("links.csv.partial"), "").unwrap();
+    none("a table of the first seed is empty");
+    for file in ["runs.csv", "series.csv", "ports.csv", "flows.csv", "hosts.csv"] {
+        fs::write(at.join(format!("{file}.partial")), "").unwrap();
+        none(file);
+        fs::remove_file(at.join(format!("{file}.partial"))).unwrap();
+        none(file);
+    }
+    // Of a run that came to its end, a table that is not there is damage.
+    let whole = scratch("early-whole");
+    write(&whole, &about, &runs, 1.0);
+    fs::remove_file(whole.join("runs.csv")).unwrap();
+    let said = RunDir::load(&whole).unwrap_err().to_string();
+    assert!(said.contains("runs.csv: No such file"), "{said}");
+}
+
 #[test]
 fn empty_tables_are_explained() {
     let (about, runs) = sample();
@@ -492,6 +523,19 @@ fn a_derived_column_has_to_be_a_number_too() {
         let said = RunDir::load(&path).unwrap_err().to_string();
         let expected = format!("flows.csv, line 2: slowdown is \"{bad}\", not a number");
         assert!(said.ends_with(&expected), "{said}");
+    }
+    // A time that ends before it begins, as a column of its own and as two.
+    for (at, bad, why) in [
+        (10, "-5", "fct_ps is \"-5\", below zero"),
+        (12, "-0.5", "slowdown is \"-0.5\", below zero"),
+        (7, "0", "delivered_ps is before start_ps"),
+    ] {
+        let mut cells = cells.clone();
+        cells[at] = bad;
+        cells[6] = "1";
+        fs::write(path.join("flows.csv"), flows.replacen(first, &cells.join(","), 1)).unwrap();
+        let said = RunDir::load(&path).unwrap_err().to_string();
+        assert!(said.ends_with(&format!("flows.csv, line 2: {why}")), "{said}");
     }
 }
 
