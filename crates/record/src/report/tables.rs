@@ -290,13 +290,13 @@ pub(super) fn tiles(summary: &Summary) -> String {
         rate(&net.drop_rate),
         format!("{} packets, {} timeouts", count(net.dropped_packets), count(net.timeouts)),
     ));
-    let unscheduled = summary.port_total("dropped_unscheduled");
-    if unscheduled > 0 {
-        tiles.push((
-            "Unscheduled dropped".into(),
-            count(unscheduled),
-            "packets, among those dropped: they left before any credit".into(),
-        ));
+    let not_ect = summary.port_total("dropped_unscheduled");
+    if not_ect > 0 {
+        let (what, why) = match summary.protects {
+            true => ("Unscheduled dropped", "they left before any credit"),
+            false => ("Dropped for want of ECN", "a marking rule drops what is not ECN-capable"),
+        };
+        tiles.push((what.into(), count(not_ect), format!("packets, among those dropped: {why}")));
     }
     let trimmed = summary.port_total("trimmed_packets");
     if trimmed > 0 {

@@ -53,6 +53,7 @@ impl Summary {
             rpc: super::rpc::summary(about, runs),
             memory: super::memory::summary(runs),
             network: network(about, runs),
+            protects: about.resolved_toml.lines().any(|line| line.trim() == "protect = true"),
             utilisation: link_use(runs),
             tiers: tiers(runs),
         }

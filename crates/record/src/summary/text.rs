@@ -191,9 +191,10 @@ impl Summary {
             alarm(net.dropped_packets),
             format!("{} dropped ({})", count(net.dropped_packets), rate(&net.drop_rate)),
         );
-        let unscheduled = self.port_total("dropped_unscheduled");
-        if unscheduled > 0 {
-            packets = packets.plain(format!(", {} of them unscheduled", count(unscheduled)));
+        let not_ect = self.port_total("dropped_unscheduled");
+        if not_ect > 0 {
+            let why = if self.protects { "unscheduled" } else { "for want of ECN" };
+            packets = packets.plain(format!(", {} of them {why}", count(not_ect)));
         }
         if net.nic_dropped_packets > 0 {
             let by_nics = format!(", {} dropped by NICs", count(net.nic_dropped_packets));
