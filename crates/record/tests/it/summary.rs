@@ -271,6 +271,26 @@ fn drops_of_nics_stand_beside_those_of_ports() {
 }
 
 /// A run that was cut short inside the warm-up has no span to divide by.
+/// Of TCP nothing is unscheduled; a rule with not_ect = "drop" drops what is not ECN-capable (RFC 3168).
+#[test]
+fn what_a_marking_rule_drops_is_called_unscheduled_only_where_it_is() {
+    let mut one = run(1, 10);
+    one.ports[0].dropped_packets = 7;
+    one.ports[0].dropped_unscheduled = 5;
+    let plain = about(&[1]);
+    let protects = About { resolved_toml: "[transport]\nprotect = true\n".into(), ..plain.clone() };
+    for (about, says, not, tile) in [
+        (plain, "5 of them for want of ECN", "unscheduled", "Dropped for want of ECN"),
+        (protects, "5 of them unscheduled", "want of ECN", "Unscheduled dropped"),
+    ] {
+        let summary = Summary::of(&about, &[one.clone()]);
+        let text = summary.render(100, false);
+        assert!(text.contains(says) && !text.contains(not), "{text}");
+        let page = forebay_record::report::render(&about, &summary, &[one.clone()]);
+        assert!(page.contains(tile), "{tile}");
+    }
+}
+
 #[test]
 fn a_path_without_a_span_has_no_rates() {
     let mut one = with_memory(run(1, 50));
