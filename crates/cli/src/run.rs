@@ -1,6 +1,6 @@
 //! `forebay run`: a scenario in, a results directory out.
 
-use crate::agent::Lockstep;
+use crate::agent::{Lockstep, Lost};
 use crate::args::Run;
 use crate::estimate::Estimate;
 use crate::failure::Failure;
@@ -87,11 +87,16 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     };
     let end = side_by_side(&work, tick, |left| recorder.take(left));
     meter.clear();
-    if agent.is_some_and(|agent| agent.broken()) {
+    if let Some(lost) = agent.and_then(|agent| agent.lost()) {
         recorder.abandon();
-        return Err(Failure::Run(
-            "the agent ended before the simulation did; no results are kept".into(),
-        ));
+        return Err(match lost {
+            Lost::Gone => Failure::Run(
+                "the agent ended before the simulation did; no results are kept".into(),
+            ),
+            Lost::Silent => Failure::Interrupted(
+                "interrupted while the agent did not answer; no results are kept".into(),
+            ),
+        });
     }
 
     match end {

@@ -37,7 +37,7 @@ impl Surroundings for Here<'_> {
     }
 
     fn stop(&self) -> bool {
-        interrupt::requested() || self.agent.as_ref().is_some_and(|agent| agent.broken())
+        interrupt::requested() || self.agent.as_ref().is_some_and(|agent| agent.lost().is_some())
     }
 
     fn agent(&self) -> Option<Arc<dyn Line>> {

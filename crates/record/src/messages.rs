@@ -37,8 +37,16 @@ impl<S: Read + Write> Messages<S> {
     /// Waits for one.
     ///
     /// # Errors
-    /// If the stream ends, or claims more than a message may have, or the system refuses.
+    /// If the stream ends, or claims more than a message may have, or the system refuses, or a time limit of the stream passes.
     pub fn receive(&mut self) -> io::Result<Vec<u8>> {
+        self.receive_unless(&mut || true)
+    }
+
+    /// Waits for one. Each time a time limit of the stream passes, `give_up` says whether to stop waiting.
+    ///
+    /// # Errors
+    /// If it is given up, or the stream ends, or claims more than a message may have, or the system refuses.
+    pub fn receive_unless(&mut self, give_up: &mut dyn FnMut() -> bool) -> io::Result<Vec<u8>> {
         let mut room = [0; 1024];
         loop {
             if let Some((head, rest)) = self.came.split_first_chunk::<4>() {
@@ -55,8 +63,11 @@ impl<S: Read + Write> Messages<S> {
             match self.stream.read(&mut room) {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Ok(more) => self.came.extend_from_slice(&room[..more]),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+                Err(error) => match error.kind() {
+                    io::ErrorKind::Interrupted => {}
+                    io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut if !give_up() => {}
+                    _ => return Err(error),
+                },
             }
         }
     }
@@ -66,6 +77,48 @@ impl<S: Read + Write> Messages<S> {
 mod tests {
     use super::*;
     use std::io::Cursor;
+
+    /// Brings a byte, then a time limit passes, again and again.
+    struct Slow(Vec<u8>, bool);
+
+    impl Read for Slow {
+        fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+            self.1 = !self.1;
+            if self.1 || self.0.is_empty() {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            room[0] = self.0.remove(0);
+            Ok(1)
+        }
+    }
+
+    impl Write for Slow {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_slow_message_is_waited_for_until_it_is_given_up() {
+        let slow = || Messages::new(Slow([&2u32.to_le_bytes()[..], b"ab"].concat(), false));
+        let mut limits = 0;
+        let patient = |most: usize, limits: &mut usize| {
+            let mut give_up = || {
+                *limits += 1;
+                *limits > most
+            };
+            slow().receive_unless(&mut give_up)
+        };
+        assert_eq!(patient(10, &mut limits).expect("it came"), b"ab");
+        assert_eq!(limits, 6, "one for each byte");
+        assert!(patient(8, &mut limits).is_err(), "given up at the third limit");
+        assert_eq!(limits, 9);
+        assert!(slow().receive().is_err(), "no patience at all");
+    }
 
     #[test]
     fn what_is_sent_is_received_and_a_cut_is_an_error() {

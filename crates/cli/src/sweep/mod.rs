@@ -38,11 +38,17 @@ pub fn sweep(args: &Sweep) -> Result<(), Failure> {
     loaded.notes.iter().for_each(|note| say::note(note));
     let seeds = args.seeds.chosen()?;
     let (fixed, name) = (&args.input.set, args.input.name());
+    interrupt::listen(); // before there is a folder to leave behind
     let plan = Arc::new(Plan::of(loaded, fixed, seeds.as_deref(), Vec::new(), &name, |point| {
-        args.input.load_with(point)
+        match interrupt::requested() {
+            // Thousands of points take seconds to lay out.
+            true => Err(Failure::Interrupted(
+                "interrupted before the first run; nothing is left".into(),
+            )),
+            false => args.input.load_with(point),
+        }
     })?);
     let dir = args.out.clone().unwrap_or_else(|| default_dir(&plan.name));
-    interrupt::listen(); // before there is a folder to leave behind
     let home = Home::open(dir)?;
     let meter = Meter::new(args.show);
 

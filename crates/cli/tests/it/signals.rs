@@ -81,6 +81,77 @@ sizes = { points = [[49000, 0], [51000, 1]] }
 load = 0.4
 "#;
 
+/// An agent that is stopped or hangs keeps its socket open and says nothing.
+#[test]
+fn ctrl_c_ends_a_run_whose_agent_is_silent() {
+    use std::os::unix::fs::PermissionsExt;
+    let here = Scratch::new();
+    // A copy of the command, so that its agent is the one that stands beside it.
+    let command = here.path.join("forebay");
+    std::fs::copy(crate::common::FOREBAY, &command).unwrap();
+    let agent = here
+        .write("forebay-agent", "#!/bin/sh\ntrap '' INT TERM\necho $$ > pid\nexec sleep 1000\n");
+    std::fs::set_permissions(&agent, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let run = "run --preset host-congestion --agent --set stop.time=50ms --out out";
+    for (signals, code) in [(1, 130), (2, 130)] {
+        let mut child = Command::new(&command)
+            .args(run.split(' '))
+            .current_dir(&here.path)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        wait_until("the agent has been started", || {
+            here.has("pid") && !here.read("pid").is_empty()
+        });
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        assert!(child.try_wait().unwrap().is_none(), "it waits for the agent");
+        (0..signals).for_each(|_| signal(child.id(), "INT"));
+        // A regression would wait for ever.
+        wait_until("the run has ended", || child.try_wait().unwrap().is_some());
+        let ran = Ran::from(child.wait_with_output().unwrap()).ends(code);
+        if signals == 1 {
+            let said = "interrupted while the agent did not answer; no results are kept";
+            assert!(ran.err.ends_with(&format!("{said}\n")), "{}", ran.err);
+            assert!(!here.has("out") && !here.has("out.partial"));
+        } else {
+            let _ = Command::new("kill").args(["-KILL", here.read("pid").trim()]).status();
+        }
+        let pid = here.read("pid");
+        wait_until("its agent has ended", || {
+            !std::path::Path::new(&format!("/proc/{}", pid.trim())).exists()
+        });
+        std::fs::remove_file(here.path.join("pid")).unwrap();
+    }
+}
+
+/// Sixty thousand points take seconds to lay out.
+#[test]
+fn ctrl_c_while_a_sweep_is_laid_out_ends_it_and_leaves_nothing() {
+    let here = Scratch::new();
+    let values =
+        |from: u32| (from..from + 200).map(|n| format!("\"{n}KB\"")).collect::<Vec<_>>().join(", ");
+    let sweep = format!(
+        "{SMALL}\n[sweep]\n\"traffic[0].size\" = [{}]\n\"fabric.switch.ecn\" = [{}]\n",
+        values(100),
+        (1..300).map(|n| format!("{{ k = \"{n}KB\" }}")).collect::<Vec<_>>().join(", ")
+    );
+    here.write("many.toml", &sweep);
+    let child = here.start(&["sweep", "many.toml", "--out", "out"]);
+    // From when it listens for the signal.
+    wait_until("it listens", || {
+        let status =
+            std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        caught.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).unwrap() & 2 != 0)
+    });
+    signal(child.id(), "INT");
+    let ran = Ran::from(child.wait_with_output().unwrap()).ends(130);
+    assert_eq!(ran.err, "interrupted before the first run; nothing is left\n");
+    assert!(!here.has("out"));
+}
+
 #[test]
 fn nohup_outlives_its_terminal() {
     let here = Scratch::new();
