@@ -280,6 +280,7 @@ impl<'a> Simulation<'a> {
         record.deadlocks = deadlocks;
         warnings.extend(said);
         warnings.extend(stall::watchdogs(&nodes, &self.built, end));
+        warnings.extend(stall::cut_off(&record, &self.built));
         Outcome { record, warnings, stall: self.stall, execution, followed }
     }
 }

@@ -5,6 +5,7 @@ use crate::machine;
 use crate::node::AnyNode;
 use forebay_engine::{EngineAccess, NodeId};
 use forebay_net::{CLASSES, Fabric};
+use forebay_record::{FlowRow, RunRecord};
 use forebay_transport::Sender;
 use forebay_units::{Span, Time};
 
@@ -19,12 +20,12 @@ pub(crate) const CHECK_EVERY: Span = Span::from_secs(1);
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Progress {
     delivered: u64, // payload, when last looked at
-    since: Time,    // when that last rose, or nothing had to, or something was ahead
+    since: Time,    // when that last rose, or nothing had to, or something was ahead or on a wire
 }
 
 impl Progress {
-    /// Checks at a multiple of [`CHECK_EVERY`]. If nothing has moved for too long, nothing in the timeline is ahead and no flow has a timer
-    /// that can help it before `stop`: why.
+    /// Checks at a multiple of [`CHECK_EVERY`]. If nothing has moved for too long, no packet is on a wire, nothing in the timeline is ahead
+    /// and no flow has a timer that can help it before `stop`: why.
     pub fn check(
         &mut self,
         now: Time,
@@ -34,16 +35,24 @@ impl Progress {
     ) -> Option<String> {
         let delivered = delivered(engine, &built.fabric);
         let waits = || built.timeline.next() < stop;
-        let why = if delivered == self.delivered && !waits() && !may_recover(engine, built, stop) {
-            why(engine, built)
-        } else {
-            None
-        };
+        let stands = delivered == self.delivered
+            && !waits()
+            && !sending(now, engine, built)
+            && !may_recover(engine, built, stop);
+        let why = if stands { why(engine, built) } else { None };
         if why.is_none() {
             *self = Self { delivered, since: now };
         }
         why.filter(|_| now.since(self.since) >= PATIENCE)
     }
+}
+
+/// Whether a port is sending: on a slow cable that takes longer than anybody's patience.
+fn sending(now: Time, engine: &mut impl EngineAccess<AnyNode>, built: &Built) -> bool {
+    (0..built.fabric.nodes()).any(|n| {
+        let ports = machine::node(engine, &built.fabric, NodeId(n)).ports();
+        ports.iter().any(|port| port.alive() && port.busy() > now)
+    })
 }
 
 /// Whether a flow that is not finished has a timer due before `stop`, and a path whose cables are all up to send again by.
@@ -127,6 +136,33 @@ fn dead_ports(engine: &mut impl EngineAccess<AnyNode>, built: &Built) -> Vec<Str
         }
     }
     dead
+}
+
+/// One sentence about flows that are not over and whose receivers no cable that is up leads to when the run ends.
+pub(crate) fn cut_off(record: &RunRecord, built: &Built) -> Option<String> {
+    if !built.timeline.any_down() {
+        return None;
+    }
+    let open = |row: &&FlowRow| row.delivered.is_none() && row.gave_up.is_none();
+    let mut open: Vec<&FlowRow> = record.flows.iter().filter(open).collect();
+    open.sort_by_key(|row| row.src); // stable: by number among those of a host
+    let mut lost: Vec<&FlowRow> = Vec::new();
+    for of_host in open.chunk_by(|a, b| a.src == b.src) {
+        let reached = built.timeline.reached(&built.fabric, NodeId(of_host[0].src));
+        lost.extend(of_host.iter().filter(|row| !reached[row.dst as usize]));
+    }
+    let first = lost.iter().min_by_key(|row| row.flow)?;
+    let name = |host: u32| &built.plan.names[host as usize];
+    let (flow, from, to) = (first.flow, name(first.src), name(first.dst));
+    Some(match lost.len() {
+        1 => format!(
+            "flow {flow} is not over and has no path: no cables that are up lead from {from} to {to} when the run ends"
+        ),
+        n => format!(
+            "{n} flows are not over and have no path: no cables that are up lead to their receivers when the run ends; \
+             the first is flow {flow} from {from} to {to}"
+        ),
+    })
 }
 
 /// One sentence about watchdogs that fired.

@@ -44,15 +44,22 @@ impl Timeline {
         Self { steps, taken: 0, alive: vec![true; fabric.cables().len()], routing }
     }
 
+    /// Whether a cable is down.
+    pub fn any_down(&self) -> bool {
+        self.alive.contains(&false)
+    }
+
     /// Whether cables that are up lead from one host to another.
     pub fn connects(&self, fabric: &Fabric, from: NodeId, to: NodeId) -> bool {
+        self.reached(fabric, from)[to.0 as usize]
+    }
+
+    /// Of each node, whether cables that are up lead to it from a host.
+    pub fn reached(&self, fabric: &Fabric, from: NodeId) -> Vec<bool> {
         let mut seen = vec![false; fabric.nodes() as usize];
         let mut next = vec![from];
         seen[from.0 as usize] = true;
         while let Some(node) = next.pop() {
-            if node == to {
-                return true;
-            }
             if node != from && fabric.is_host(node) {
                 continue; // hosts forward nothing
             }
@@ -64,7 +71,7 @@ impl Timeline {
                 }
             }
         }
-        false
+        seen
     }
 
     /// When something changes next.

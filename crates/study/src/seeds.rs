@@ -74,7 +74,7 @@ pub struct Work<'a> {
 pub struct Left {
     /// Its results.
     pub outcome: Outcome,
-    /// Its captures, or why one of them failed.
+    /// Its captures, or why one of them or a law log failed.
     pub captures: Result<Vec<CaptureFile>, RecordError>,
 }
 
@@ -93,12 +93,13 @@ impl Work<'_> {
         };
         let simulation = Simulation::watched(self.scenario, seed, self.options, outputs, watch)?;
         let mut outcome = self.advance(simulation, watch, to_do, &logs);
-        match logs.finish() {
-            Ok(whose) => outcome.warnings.extend(self.unlogged(seed, &whose)),
-            Err(error) => outcome.warnings.push(self.around.in_words(&error)),
+        let logged = logs.finish();
+        if let Ok(whose) = &logged {
+            outcome.warnings.extend(self.unlogged(seed, whose));
         }
         self.explain(&mut outcome, watch);
-        Ok(Left { outcome, captures: captures.finish() })
+        let captures = captures.finish();
+        Ok(Left { outcome, captures: logged.and(captures) })
     }
 
     /// A sentence for each flow and connection that was to be logged and did not begin.

@@ -76,6 +76,88 @@ fn an_outage_that_ends_is_no_stall() {
     }
 }
 
+/// A rack whose uplinks are down: the run ends with flows that nothing is wrong with but that there is no way.
+#[test]
+fn flows_without_a_path_are_named_when_the_run_ends() {
+    let scenario = |faults: &str| {
+        scenario(&format!(
+            r#"
+version = 1
+stop = {{ time = "3ms" }}
+[fabric]
+kind = "leaf-spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 2
+host_link = {{ rate = "100Gbps", delay = "1us" }}
+[transport]
+kind = "tcp"
+law = "dctcp"
+[[traffic]]
+kind = "list"
+flows = [
+  {{ from = "leaf[0].host[0]", to = "leaf[0].host[1]", size = "1KB" }},
+  {{ from = "leaf[1].host[1]", to = "leaf[0].host[0]", size = "100MB" }},
+  {{ from = "leaf[0].host[1]", to = "leaf[1].host[0]", size = "100MB" }},
+  {{ from = "leaf[0].host[1]", to = "leaf[0].host[0]", size = "100MB" }},
+]
+{faults}"#
+        ))
+    };
+    let down = |spine: u32, how: &str| {
+        format!(
+            "[[fault]]\nat = \"50us\"\nlink = \"leaf[1]-spine[{spine}]\"\nchange = \"down\"\n{how}"
+        )
+    };
+    let said = |faults: &str| {
+        let outcome = run(&scenario(faults), 1, Options::default());
+        let mut warnings = outcome.warnings.into_iter();
+        warnings.find(|warning| warning.contains("no path"))
+    };
+    let both = down(0, "") + &down(1, "");
+    assert_eq!(
+        said(&both).expect("two flows cross"),
+        "2 flows are not over and have no path: no cables that are up lead to their receivers when the run ends; \
+         the first is flow 1 from leaf[1].host[1] to leaf[0].host[0]"
+    );
+    assert_eq!(said(""), None);
+    assert_eq!(said(&down(0, "")), None, "the other spine is there");
+    assert_eq!(
+        said(&(down(0, "") + &down(1, "for = \"1ms\"\n"))),
+        None,
+        "it is back when the run ends"
+    );
+}
+
+/// A packet that takes 17 s to send is under way for two cables of that time, and nothing else moves meanwhile.
+#[test]
+fn a_packet_that_is_long_on_the_wire_is_no_stall() {
+    let scenario = scenario(
+        r#"
+version = 1
+stop = { time = "200s", flows = "all" }
+[fabric]
+kind = "star"
+hosts = 2
+host_link = { rate = "500bps", delay = "1us" }
+[transport]
+kind = "rdma"
+law = "dcqcn"
+timeout = "60s"
+[[traffic]]
+kind = "list"
+flows = [{ from = "host[0]", to = "host[1]", size = "1000B", at = "0s" }]
+"#,
+    );
+    let outcome = run(&scenario, 1, Options::default());
+    assert_eq!(outcome.stall, None);
+    let delivered = outcome.record.flows[0].delivered.expect("it was delivered");
+    // Ethernet 38, IPv4 20, UDP 8, BTH 12, RETH 16, ICRC 4: 1,098 B a cable.
+    assert_eq!(delivered.as_ps(), 2 * (1_098 * 8 * 1_000_000_000_000 / 500 + 1_000_000));
+    let twin = forebay_sim::twin::reference(&scenario, 1, false).unwrap();
+    assert_eq!((twin.end, twin.digest), (outcome.record.end, outcome.record.digest));
+}
+
 /// The timer of a queue pair may be longer than anybody's patience.
 #[test]
 fn a_long_timeout_is_no_stall() {
