@@ -17,6 +17,18 @@ pub(crate) fn check(schema: &Json, root: &Node) -> Vec<Finding> {
     walk.findings
 }
 
+/// What others call our words.
+const ALSO_CALLED: [(&str, &str); 8] = [
+    ("roce", "rdma"),
+    ("rocev2", "rdma"),
+    ("infiniband", "rdma"),
+    ("homa", "receiver-driven"),
+    ("ndp", "receiver-driven"),
+    ("expresspass", "receiver-driven"),
+    ("fattree", "fat-tree"),
+    ("topology", "graph"),
+];
+
 struct Walk<'a> {
     schema: &'a Json,
     findings: Vec<Finding>,
@@ -103,7 +115,14 @@ impl<'a> Walk<'a> {
         let text = match &node.value {
             Value::Text(text) if words.contains(&text.as_str()) => return,
             Value::Text(text) => {
-                let close = did_you_mean(text, words.iter().copied());
+                let lower = text.to_lowercase();
+                let ours = ALSO_CALLED
+                    .iter()
+                    .find(|(theirs, ours)| *theirs == lower && words.contains(ours));
+                let close = match ours {
+                    Some((_, ours)) => format!("; here that is {ours:?}"),
+                    None => did_you_mean(text, words.iter().copied()),
+                };
                 format!("{} is not known; write {}{close}", node.value.shown(), quoted(words))
             }
             _ => format!("{} does not fit; write {}", found(node), quoted(words)),
@@ -118,11 +137,11 @@ impl<'a> Walk<'a> {
             Value::Int(n) => n as f64,
             Value::Float(x) if whole => {
                 let text = match x {
-                    x if x.abs() > i64::MAX as f64 => "is too large",
+                    x if x.abs() > i64::MAX as f64 => "is too large".into(),
                     x if x % 1.0 == 0.0 => {
-                        "is written as a fraction; write the whole number in digits"
+                        format!("is written with a point or an exponent; write {shown}")
                     }
-                    _ => "is not a whole number",
+                    _ => "is not a whole number".to_string(),
                 };
                 return self.say(node.at, path, format!("{shown} {text}"));
             }

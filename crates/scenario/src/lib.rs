@@ -41,7 +41,7 @@ mod written;
 
 pub use expect::Expect;
 pub use load::{Loaded, load, load_with, read_as, text, text_from, text_with};
-pub use problem::{Error, Problem};
+pub use problem::{Error, Problem, nearest};
 
 pub use schema::{schema, schema_of};
 pub use written::{resolved, resolved_with};

@@ -65,6 +65,11 @@ pub fn load(path: &Path) -> Result<Loaded, Error> {
 /// One sentence for each thing to put right.
 pub fn load_with<S: AsRef<str>>(path: &Path, sets: &[(S, S)]) -> Result<Loaded, Error> {
     let name = path.display().to_string();
+    let resolved = path.join("resolved.toml");
+    if resolved.is_file() {
+        let text = format!("is the folder of a run; its scenario is {}", resolved.display());
+        return Err(Error::one(&name, text));
+    }
     let text = read_file(path, LARGEST_SCENARIO).map_err(|why| Error::one(&name, why))?;
     text_with(&name, &text, sets)
 }

@@ -66,7 +66,7 @@ impl Error {
 }
 
 /// The name that a mistyped one was probably meant to be, if any is close.
-pub(crate) fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if word.chars().count() > 64 {
         return None;
     }

@@ -146,7 +146,8 @@ impl<'a> Document<'a> {
         let table = DeTable::parse(text).map_err(|e| {
             let at = e.span().map_or(0, |s| s.start);
             let what = e.message().lines().collect::<Vec<_>>().join("; ");
-            Error::one(document.place(Origin::File(at)), format!("not valid TOML: {what}"))
+            let looks = looks_like(text);
+            Error::one(document.place(Origin::File(at)), format!("not valid TOML: {what}{looks}"))
         })?;
         document.root.value = owned_table(table.get_ref(), &|at| Origin::File(at));
         rename(&mut document.root.value, "", &mut document.moved);
@@ -170,7 +171,8 @@ impl<'a> Document<'a> {
         let mut node = &mut self.root;
         let mut walked = String::new();
         let mut within = String::new();
-        for step in steps {
+        let last = steps.len().saturating_sub(1);
+        for (nth, step) in steps.into_iter().enumerate() {
             match step {
                 Step::Key(mut key) => {
                     if let Some((old, new)) = new_name(&within, &key) {
@@ -182,6 +184,12 @@ impl<'a> Document<'a> {
                     let Value::Table(entries) = &mut node.value else {
                         let first = match kind {
                             "a list" => format!("; write for instance {walked}[0].{key}"),
+                            _ if nth == last => {
+                                let value = value_of(value, index).toml();
+                                format!(
+                                    "; if it may be a table, set it whole: {walked}={{ {key} = {value} }}"
+                                )
+                            }
                             _ => String::new(),
                         };
                         return fail(&walked, format!("is {kind} and has no key {key:?}{first}"));
@@ -444,6 +452,28 @@ fn owned(value: &DeValue<'_>, at: &dyn Fn(usize) -> Origin) -> Node {
         DeValue::Table(table) => owned_table(table, at),
     };
     Node { value, at: at(0) }
+}
+
+/// What a text is that is no TOML, as the end of a sentence; nothing if that is not plain.
+fn looks_like(text: &str) -> &'static str {
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let first = text.lines().next().unwrap_or_default();
+    let key = |line: &str| {
+        line.split_once(':').is_some_and(|(key, rest)| {
+            let word = key.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b));
+            word && !key.is_empty() && (rest.is_empty() || rest.starts_with(' '))
+        })
+    };
+    match first {
+        _ if text.starts_with('{') => "; this looks like JSON, and a scenario is TOML",
+        _ if first.trim_end() == "---" || key(first) => {
+            "; this looks like YAML, and a scenario is TOML"
+        }
+        _ if !first.contains('=') && first.matches(',').count() > 1 => {
+            "; this looks like a table (CSV), and a scenario is TOML"
+        }
+        _ => "",
+    }
 }
 
 /// The key that was probably meant, as the end of a sentence.

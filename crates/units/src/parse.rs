@@ -41,8 +41,11 @@ pub enum ParseError {
         /// The largest whole number of the largest unit.
         most: &'static str,
     },
-    /// Finer than the base unit (1 ps, 1 byte, 1 bit/s).
-    TooFine,
+    /// Finer than the base unit.
+    TooFine {
+        /// One of the base unit.
+        least: &'static str,
+    },
 }
 
 impl fmt::Display for ParseError {
@@ -77,7 +80,7 @@ impl fmt::Display for ParseError {
                 )
             }
             Self::TooLarge { most } => write!(f, "is too large; write at most \"{most}\""),
-            Self::TooFine => f.write_str("is finer than the smallest unit"),
+            Self::TooFine { least } => write!(f, "is finer than the smallest unit, \"{least}\""),
         }
     }
 }
@@ -89,15 +92,29 @@ struct Grammar {
     aliases: &'static [(u64, &'static str)],
     expected: &'static str,
     example: &'static str,
+    least: &'static str,
     most: &'static str,
+    meant: &'static [(&'static str, &'static str)], // units of others, and ours for them
 }
 
 const SPAN: Grammar = Grammar {
     units: SPAN_UNITS,
-    aliases: &[],
+    // The micro sign, and the Greek letter that some keyboards write for it.
+    aliases: &[(1_000_000, "\u{b5}s"), (1_000_000, "\u{3bc}s")],
     expected: "ps, ns, us, ms, s",
     example: "1us",
+    least: "1ps",
     most: "18446744s",
+    meant: &[
+        ("sec", "s"),
+        ("secs", "s"),
+        ("second", "s"),
+        ("seconds", "s"),
+        ("msec", "ms"),
+        ("usec", "us"),
+        ("nsec", "ns"),
+        ("psec", "ps"),
+    ],
 };
 
 const BYTES: Grammar = Grammar {
@@ -105,7 +122,20 @@ const BYTES: Grammar = Grammar {
     aliases: &[(1_000, "kB")],
     expected: "B, KB, MB, GB, TB, KiB, MiB, GiB, TiB",
     example: "64KiB",
+    least: "1B",
     most: "16777215TiB",
+    meant: &[
+        ("byte", "B"),
+        ("bytes", "B"),
+        ("k", "KB"),
+        ("ki", "KiB"),
+        ("m", "MB"),
+        ("mi", "MiB"),
+        ("g", "GB"),
+        ("gi", "GiB"),
+        ("t", "TB"),
+        ("ti", "TiB"),
+    ],
 };
 
 const RATE: Grammar = Grammar {
@@ -113,14 +143,23 @@ const RATE: Grammar = Grammar {
     aliases: &[(1_000, "kbps")],
     expected: "bps, Kbps, Mbps, Gbps, Tbps",
     example: "100Gbps",
+    least: "1bps",
     most: "18446744Tbps",
+    meant: &[
+        ("b", "bps"),
+        ("bit", "bps"),
+        ("k", "Kbps"),
+        ("m", "Mbps"),
+        ("g", "Gbps"),
+        ("t", "Tbps"),
+    ],
 };
 
 impl Grammar {
     /// Exact decimal parsing: no float is involved, so "0.1us" is 100,000 ps on every machine.
     fn parse(&self, text: &str) -> Result<u64, ParseError> {
         let text = text.trim();
-        let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+        let split = text.find(char::is_alphabetic).unwrap_or(text.len());
         let (number, unit) = (text[..split].trim_end(), &text[split..]);
         let bad = ParseError::NotANumber { example: self.example };
         if number.is_empty() {
@@ -145,8 +184,8 @@ impl Grammar {
             .find(|(_, name)| *name == unit)
             .ok_or_else(|| self.wrong_unit(unit))?;
         scale(whole, fraction, size).map_err(|e| match e {
-            ParseError::TooLarge { .. } => ParseError::TooLarge { most: self.most },
-            e => e,
+            Unfit::TooLarge => ParseError::TooLarge { most: self.most },
+            Unfit::TooFine => ParseError::TooFine { least: self.least },
         })
     }
 }
@@ -169,14 +208,36 @@ impl Grammar {
             _ => {
                 let mut close = self.units.iter().map(|(_, name)| *name);
                 let meant = close.find(|name| name.eq_ignore_ascii_case(unit));
+                let meant = meant.or_else(|| self.meant(unit));
                 ParseError::WrongUnit { expected: self.expected, meant }
             }
         }
     }
+
+    /// Our unit for one that others write: `Gb`, `Gbit/s` and `G` are `Gbps`.
+    fn meant(&self, unit: &str) -> Option<&'static str> {
+        let rates = self.units.iter().any(|(_, name)| *name == "bps");
+        let endings = ["bits/s", "bit/s", "b/s", "bits", "bit", "b"];
+        let ending = endings.iter().filter(|_| rates).find_map(|ending| {
+            let at = unit.len().checked_sub(ending.len()).filter(|at| *at > 0)?;
+            let (stem, end) = (unit.get(..at)?, unit.get(at..)?);
+            end.eq_ignore_ascii_case(ending).then_some(stem)
+        });
+        let stem = ending.unwrap_or(unit);
+        let known = self.meant.iter().find(|(theirs, _)| theirs.eq_ignore_ascii_case(stem));
+        known.map(|(_, ours)| *ours)
+    }
+}
+
+/// Why a number does not fit.
+#[derive(Clone, Copy)]
+enum Unfit {
+    TooLarge,
+    TooFine,
 }
 
 /// `whole.fraction` times `size`, exactly or not at all.
-fn scale(whole: &str, fraction: &str, size: u64) -> Result<u64, ParseError> {
+fn scale(whole: &str, fraction: &str, size: u64) -> Result<u64, Unfit> {
     let digits = |text: &str| {
         text.bytes().filter(|b| *b != b'_').try_fold(0u128, |value, b| {
             let next = value * 10 + u128::from(b - b'0');
@@ -185,15 +246,13 @@ fn scale(whole: &str, fraction: &str, size: u64) -> Result<u64, ParseError> {
     };
     let fraction = fraction.trim_end_matches(['0', '_']);
     let places = fraction.bytes().filter(|b| *b != b'_').count() as u32;
-    let parts =
-        digits(fraction).filter(|_| places <= 18).ok_or(ParseError::TooFine)? * u128::from(size);
+    let parts = digits(fraction).filter(|_| places <= 18).ok_or(Unfit::TooFine)? * u128::from(size);
     let unit = 10u128.pow(places);
     if !parts.is_multiple_of(unit) {
-        return Err(ParseError::TooFine);
+        return Err(Unfit::TooFine);
     }
-    let too_large = ParseError::TooLarge { most: "" }; // the grammar says how much
-    let value = digits(whole).ok_or(too_large)? * u128::from(size) + parts / unit;
-    u64::try_from(value).map_err(|_| too_large)
+    let value = digits(whole).ok_or(Unfit::TooLarge)? * u128::from(size) + parts / unit;
+    u64::try_from(value).map_err(|_| Unfit::TooLarge)
 }
 
 macro_rules! from_str {
@@ -216,7 +275,7 @@ from_str!(BitsPerSec, RATE, BitsPerSec::new);
 mod tests {
     use super::*;
     extern crate std;
-    use std::string::ToString;
+    use std::{format, string::ToString};
 
     #[test]
     fn decimal_values_are_exact() {
@@ -236,9 +295,15 @@ mod tests {
         assert!(matches!("-1us".parse::<Span>(), Err(ParseError::NotANumber { .. })));
         assert!(matches!("NaN".parse::<Span>(), Err(ParseError::NotANumber { .. })));
         assert!(matches!(".5us".parse::<Span>(), Err(ParseError::NotANumber { .. })));
-        assert_eq!("0.1ps".parse::<Span>(), Err(ParseError::TooFine));
-        assert_eq!("0.1KiB".parse::<Bytes>(), Err(ParseError::TooFine));
         let said = |e: ParseError| e.to_string();
+        for (why, least) in [
+            ("0.1ps".parse::<Span>().map(drop), "1ps"),
+            ("0.1KiB".parse::<Bytes>().map(drop), "1B"),
+            ("0.3bps".parse::<BitsPerSec>().map(drop), "1bps"),
+        ] {
+            let expected = format!("is finer than the smallest unit, \"{least}\"");
+            assert_eq!(said(why.unwrap_err()), expected);
+        }
         let span = said("99999999999999999999s".parse::<Span>().unwrap_err());
         assert_eq!(span, "is too large; write at most \"18446744s\"");
         assert!(matches!(
@@ -251,6 +316,36 @@ mod tests {
             let why = said(bytes.parse::<BitsPerSec>().unwrap_err());
             assert!(why.starts_with("counts bytes (B), where rates count bits"), "{why}");
         }
+    }
+
+    /// What reports print is what scenarios read.
+    #[test]
+    fn the_micro_sign_is_a_u() {
+        for text in ["1.5us", "1.5\u{b5}s", "1.5 \u{3bc}s"] {
+            assert_eq!(text.parse(), Ok(Span::from_ns(1500)), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_units_of_other_programs_are_told_ours() {
+        let meant = |why: Result<(), ParseError>| match why {
+            Err(ParseError::WrongUnit { meant, .. }) => meant,
+            other => panic!("{other:?}"),
+        };
+        let cases: [(&str, &str, fn(&str) -> Result<(), ParseError>); 3] = [
+            ("1sec 1seconds 1Sec", "s", |text| text.parse::<Span>().map(drop)),
+            ("64k 64K", "KB", |text| text.parse::<Bytes>().map(drop)),
+            ("100Gb 100gbit 100Gbit/s 100g 100Gb/s 100gbps", "Gbps", |text| {
+                text.parse::<BitsPerSec>().map(drop)
+            }),
+        ];
+        for (texts, ours, parse) in cases {
+            for text in texts.split(' ') {
+                assert_eq!(meant(parse(text)), Some(ours), "{text}");
+            }
+        }
+        assert_eq!(meant("5parsec".parse::<Span>().map(drop)), None);
+        assert_eq!(meant("5\u{df}b".parse::<BitsPerSec>().map(drop)), None);
     }
 
     #[test]

@@ -82,8 +82,8 @@ pub(super) fn check(
     around: &Around<'_>,
 ) {
     let file = file.take();
-    // The line of each flow of a file.
-    let mut lines = Vec::new();
+    // Of each flow of a file its line and its number; and what is wrong with other lines.
+    let (mut places, mut broken) = (Vec::new(), Vec::new());
     match (judge.given(&format!("{path}.flows")), &file) {
         (true, None) => {
             for (i, flow) in flows.iter_mut().enumerate() {
@@ -91,7 +91,17 @@ pub(super) fn check(
             }
         }
         (false, Some(name)) => match (judge.read_file)(name).and_then(|text| parse_flows(&text)) {
-            Ok(listed) => (lines, *flows) = listed.into_iter().unzip(),
+            Ok(listed) => {
+                for (number, (line, flow)) in listed.into_iter().enumerate() {
+                    match flow {
+                        Ok(flow) => {
+                            places.push((line, number));
+                            flows.push(flow);
+                        }
+                        Err(why) => broken.push((line, why)),
+                    }
+                }
+            }
             Err(why) => judge.say(&format!("{path}.file"), format!("{:?} {why}", shorten(name))),
         },
         _ => {
@@ -99,23 +109,38 @@ pub(super) fn check(
             judge.say(path, text);
         }
     }
-    if flows.is_empty() && judge.findings.is_empty() {
+    if flows.is_empty() && broken.is_empty() && judge.findings.is_empty() {
         judge.say(path, "lists no flows; write at least one");
     }
     if flows.len() as u128 > MOST_FLOWS {
         judge.say(path, too_many(flows.len() as u128));
     }
+    let name = file.as_deref().map(shorten).unwrap_or_default();
+    let mut broken = broken.into_iter().peekable();
+    let say = |judge: &mut Judge<'_>, (line, why): (usize, String)| {
+        judge.say(&format!("{path}.file"), format!("{name:?} line {line}{why}"));
+    };
+    let whole = broken.peek().is_none();
     for (i, flow) in flows.iter().enumerate() {
-        let line = match (&file, lines.get(i)) {
-            (Some(file), Some(line)) => Some(format!("{:?} line {line}: ", shorten(file))),
-            _ => None,
+        let (number, line) = match places.get(i) {
+            Some((line, number)) => {
+                while let Some(before) = broken.next_if(|(other, _)| other < line) {
+                    say(judge, before);
+                }
+                (*number, Some(format!("{name:?} line {line}: ")))
+            }
+            None => (i, None),
         };
-        flow.check(judge, path, (i, line.as_deref()), around);
+        flow.check(judge, path, (number, line.as_deref()), around);
         if judge.findings.len() > 100 {
-            break;
+            return;
         }
     }
-    judge.triggers(path, flows);
+    broken.take(100).for_each(|one| say(judge, one));
+    // A line that could not be read may be what fires a trigger.
+    if whole {
+        judge.triggers(path, flows);
+    }
 }
 
 impl ListedFlow {
@@ -212,62 +237,79 @@ impl Judge<'_> {
     }
 }
 
-fn parse_flows(text: &str) -> Result<Vec<(usize, ListedFlow)>, String> {
+/// The flows of a table with the lines that they are on, or the end of a sentence about a line.
+type Lines = Vec<(usize, Result<ListedFlow, String>)>;
+
+/// Reads a table of flows. The error is about the table as a whole.
+fn parse_flows(text: &str) -> Result<Lines, String> {
     let mut lines =
         text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty() && !l.starts_with('#'));
     let header =
         lines.next().map(|(_, l)| l.trim().trim_start_matches('\u{feff}')).unwrap_or_default();
-    let columns: Vec<&str> = header.split(',').map(str::trim).collect();
+    let columns: Vec<&str> = header.split(',').map(cell).collect();
     let column = |name: &str| {
         columns.iter().position(|c| *c == name).ok_or_else(|| {
             format!("has no column {name:?}; its first line must be from,to,size,at")
         })
     };
     let [from, to, size, at] = COLUMNS.map(column);
-    let (from, to, size, at) = (from?, to?, size?, at?);
-    let [sport, dport, after, fires] = OPTIONAL.map(|name| column(name).ok());
-    lines
-        .map(|(i, line)| {
-            let cells: Vec<&str> = line.split(',').map(str::trim).collect();
-            let line = i + 1;
-            if cells.len() != columns.len() {
-                return Err(format!(
-                    "line {line}: has {} columns, the header has {}",
-                    cells.len(),
-                    columns.len()
-                ));
+    let required = [from?, to?, size?, at?];
+    let optional = OPTIONAL.map(|name| column(name).ok());
+    let flow = |line: &str| parse_flow(line, &columns, required, optional);
+    Ok(lines.map(|(i, line)| (i + 1, flow(line))).collect())
+}
+
+/// What stands between two commas, without quotation marks around it.
+fn cell(text: &str) -> &str {
+    let text = text.trim();
+    text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(text).trim()
+}
+
+/// One line. The error goes on after its number.
+fn parse_flow(
+    line: &str,
+    columns: &[&str],
+    [from, to, size, at]: [usize; 4],
+    [sport, dport, after, fires]: [Option<usize>; 4],
+) -> Result<ListedFlow, String> {
+    let cells: Vec<&str> = line.split(',').map(cell).collect();
+    if cells.len() != columns.len() {
+        return Err(format!(": has {} columns, the header has {}", cells.len(), columns.len()));
+    }
+    let bad = |c: usize, e: ParseError| {
+        let (column, text) = (columns[c], cells[c]);
+        match e {
+            ParseError::NoUnit { .. } if c == size => {
+                format!(", {column}: {text:?} has no unit; if these are bytes, write {text}B")
             }
-            let bad = |c: usize, e: ParseError| {
-                format!("line {line}, {}: {:?} {e}", columns[c], cells[c])
-            };
-            let cell = |c: Option<usize>| c.map(|c| cells[c]).filter(|cell| !cell.is_empty());
-            let port = |c: Option<usize>, usual: u16| match cell(c) {
-                None => Ok(usual),
-                Some(text) => text.parse().ok().filter(|port| *port > 0).ok_or_else(|| {
-                    format!("line {line}, {}: {text:?} is no port; write 1 to 65535", columns[c.unwrap_or(0)])
-                }),
-            };
-            let after = cell(after).map(String::from);
-            let at = match (cell(Some(at)), &after) {
-                (None, Some(_)) => Time::MAX,
-                (Some(text), Some(name)) => {
-                    return Err(format!(
-                        "line {line}: at {text:?} and after {name:?} are two ways to start; leave one empty"
-                    ));
-                }
-                (_, None) => cells[at].parse().map_err(|e| bad(at, e))?,
-            };
-            let flow = ListedFlow {
-                from: cells[from].into(),
-                to: cells[to].into(),
-                size: cells[size].parse().map_err(|e| bad(size, e))?,
-                at,
-                sport: port(sport, 0)?,
-                dport: port(dport, DPORT)?,
-                after,
-                fires: cell(fires).unwrap_or_default().split_whitespace().map(String::from).collect(),
-            };
-            Ok((line, flow))
-        })
-        .collect()
+            _ => format!(", {column}: {text:?} {e}"),
+        }
+    };
+    let there = |c: Option<usize>| c.map(|c| cells[c]).filter(|cell| !cell.is_empty());
+    let port = |c: Option<usize>, usual: u16| match there(c) {
+        None => Ok(usual),
+        Some(text) => text.parse().ok().filter(|port| *port > 0).ok_or_else(|| {
+            format!(", {}: {text:?} is no port; write 1 to 65535", columns[c.unwrap_or(0)])
+        }),
+    };
+    let after = there(after).map(String::from);
+    let at = match (there(Some(at)), &after) {
+        (None, Some(_)) => Time::MAX,
+        (Some(text), Some(name)) => {
+            return Err(format!(
+                ": at {text:?} and after {name:?} are two ways to start; leave one empty"
+            ));
+        }
+        (_, None) => cells[at].parse().map_err(|e| bad(at, e))?,
+    };
+    Ok(ListedFlow {
+        from: cells[from].into(),
+        to: cells[to].into(),
+        size: cells[size].parse().map_err(|e| bad(size, e))?,
+        at,
+        sport: port(sport, 0)?,
+        dport: port(dport, DPORT)?,
+        after,
+        fires: there(fires).unwrap_or_default().split_whitespace().map(String::from).collect(),
+    })
 }

@@ -129,7 +129,7 @@ fn quantities() {
         (
             "\"1us\"",
             "\"0.0001ns\"",
-            "11:41: fabric.host_link.delay: \"0.0001ns\" is finer than the smallest unit",
+            "11:41: fabric.host_link.delay: \"0.0001ns\" is finer than the smallest unit, \"1ps\"",
         ),
         (
             "\"300KB\"",
@@ -210,6 +210,11 @@ fn keys_and_words() {
             "kind = \"leaf-spine\"",
             "kind = 7",
             "7:8: fabric.kind: 7 does not fit; write \"dumbbell\", \"star\", \"leaf-spine\", \"fat-tree\", \"clos\" or \"graph\"",
+        ),
+        (
+            "kind = \"tcp\"",
+            "kind = \"RoCEv2\"",
+            "17:8: transport.kind: \"RoCEv2\" is not known; write \"tcp\", \"rdma\" or \"receiver-driven\"; here that is \"rdma\"",
         ),
         (
             "kind = \"tcp\"",
@@ -404,7 +409,7 @@ fn numbers() {
         (
             "leaves = 2",
             "leaves = 1e3",
-            "8:10: fabric.leaves: 1000 is written as a fraction; write the whole number in digits",
+            "8:10: fabric.leaves: 1000 is written with a point or an exponent; write 1000",
         ),
         (
             "leaves = 2",
@@ -1073,7 +1078,11 @@ fn settings() {
             "--set traffic.load=0.7: traffic: is a list and has no key \"load\"; write for instance traffic[0].load",
         ),
         ("fabric[0]", "0.7", "--set fabric[0]=0.7: fabric: is not a list, so it takes no [index]"),
-        ("stop.time.x", "0.7", "--set stop.time.x=0.7: stop.time: is a text and has no key \"x\""),
+        (
+            "stop.time.x",
+            "0.7",
+            "--set stop.time.x=0.7: stop.time: is a text and has no key \"x\"; if it may be a table, set it whole: stop.time={ x = 0.7 }",
+        ),
         (
             "fabric.leavse",
             "3",
@@ -1208,6 +1217,50 @@ fn files() {
     let lines: Vec<&str> = why.lines().filter(|l| l.contains("\"strange.csv\" line 4: ")).collect();
     assert!(lines.len() == 2 && lines[0].contains("no host is called \"host[0]\""), "{why}");
     assert!(lines[1].contains("0B is no size of a flow"), "{why}");
+    // All mistakes of a table at once, in the order of its lines; quotation marks around cells are those of a spreadsheet.
+    write(
+        "many.csv",
+        b"\"from\",\"to\",\"size\",\"at\"\n\"leaf[0].host[0]\",leaf[1].host[3],1000,1us\nhost[0],leaf[1].host[3],1MB,1us\n\
+          leaf[0].host[0],leaf[0].host[0],1MB,1us\nleaf[0].host[0],leaf[1].host[3],1MB\n",
+    );
+    write("many.toml", list("many.csv").as_bytes());
+    let why = load(&folder.join("many.toml")).unwrap_err().to_string();
+    let expected = [
+        "line 2, size: \"1000\" has no unit; if these are bytes, write 1000B",
+        "line 3: no host is called \"host[0]\"",
+        "line 4: flow 2 goes from \"leaf[0].host[0]\" to itself; write another host",
+        "line 5: has 3 columns, the header has 4",
+    ];
+    let lines: Vec<&str> = why.lines().collect();
+    assert_eq!(lines.len(), expected.len(), "{why}");
+    for (line, expected) in lines.iter().zip(expected) {
+        assert!(line.contains(&format!("traffic[1].file: \"many.csv\" {expected}")), "{why}");
+    }
+    for (name, text, expected) in [
+        ("json.toml", "{\"version\": 1}", "this looks like JSON, and a scenario is TOML"),
+        (
+            "yaml.toml",
+            "version: 1\nfabric:\n  kind: star\n",
+            "this looks like YAML, and a scenario is TOML",
+        ),
+        (
+            "table.toml",
+            "seed,flow,traffic\n1,0,0\n",
+            "this looks like a table (CSV), and a scenario is TOML",
+        ),
+    ] {
+        write(name, text.as_bytes());
+        let why = load(&folder.join(name)).unwrap_err().to_string();
+        assert!(why.contains("not valid TOML: ") && why.ends_with(expected), "{why}");
+    }
+    std::fs::create_dir_all(folder.join("run")).unwrap();
+    write("run/resolved.toml", BASE.as_bytes());
+    let why = load(&folder.join("run")).unwrap_err().to_string();
+    assert!(
+        why.contains("/run: is the folder of a run; its scenario is ")
+            && why.ends_with("/run/resolved.toml"),
+        "{why}"
+    );
     write("device.toml", list("/dev/zero").as_bytes());
     let why = load(&folder.join("device.toml")).unwrap_err().to_string();
     assert!(

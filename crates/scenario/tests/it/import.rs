@@ -725,6 +725,18 @@ fn a_distribution_is_read_in_either_order_and_scale() {
         wrong.to_string(),
         "sizes.txt:2: \"2 x\" is not two numbers, bytes and cumulative probability"
     );
+    // Flows of a few bytes: a shorter run, and the file that the sentence is about is the one that was read.
+    let tiny = made("1 0.5\n2 1\n");
+    let scenario = load(&tiny);
+    assert_eq!(scenario.scenario.stop.time, Time::ZERO + Span::from_us(10));
+    let said: Vec<String> = tiny.notes.iter().map(ToString::to_string).collect();
+    assert!(
+        said.iter().any(|note| note
+            .contains("the run is 10us and not 10ms long, which would be 667 million flows")),
+        "{said:?}"
+    );
+    let huge = import::cdf("made", source("sizes.txt", "1 0.5\n2e15 1\n")).unwrap_err().to_string();
+    assert!(huge.starts_with("sizes.txt") && !huge.contains("scenario.toml"), "{huge}");
     let short = import::cdf("made", source("sizes.txt", "1 0.5\n2 0.9\n")).unwrap_err();
     assert!(short.to_string().contains("ends at probability 0.9"), "{short}");
 }
