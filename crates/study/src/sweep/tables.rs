@@ -10,6 +10,7 @@ use crate::metrics::{self, Value};
 use forebay_record::{CENSORED, FlowCounts, RunRecord, Summary, report};
 use forebay_units::human;
 use serde_json::{Map, json};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -250,7 +251,7 @@ fn csv(plan: &Plan, rows: &[Row]) -> String {
     text.push_str(",digest\n");
     for row in rows {
         text.push_str(&format!("{},{},{}", row.hash, row.status(), row.seeds.len()));
-        row.settings.iter().for_each(|(_, value)| push_cell(&mut text, plain(value)));
+        row.settings.iter().for_each(|(_, value)| push_cell(&mut text, &harmless(plain(value))));
         for (i, name) in METRICS.iter().enumerate() {
             let value = row.values.get(i).cloned().unwrap_or_default();
             let ci = value.ci95;
@@ -267,6 +268,16 @@ fn csv(plan: &Plan, rows: &[Row]) -> String {
 
 fn has_interval(name: &str) -> bool {
     metrics::by_name(name).is_some_and(|metric| metric.is_spread())
+}
+
+/// A value as a spreadsheet shows it: a text that it would take for a formula begins with an apostrophe, which `sweep.json` does not have.
+/// Numbers keep their signs.
+fn harmless(value: &str) -> Cow<'_, str> {
+    let formula = value.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    match formula && value.parse::<f64>().is_err() {
+        true => format!("'{value}").into(),
+        false => value.into(),
+    }
 }
 
 fn push_cell(text: &mut String, cell: &str) {
@@ -429,6 +440,17 @@ pub fn terminal(rows: &[Row]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A spreadsheet runs what begins like a formula.
+    #[test]
+    fn a_text_that_is_no_number_is_no_formula_either() {
+        for text in ["=cmd|' /C calc'!A0", "+1+cmd", "-x", "@sum", "\tx"] {
+            assert_eq!(harmless(text), format!("'{text}"));
+        }
+        for text in ["-1", "+0.5", "-1e-9", "dctcp", "10us", "{ k = \"1KB\" }", "", "a=b"] {
+            assert_eq!(harmless(text), text);
+        }
+    }
 
     #[test]
     fn every_column_is_a_metric() {
