@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from . import _core
+from . import _check, _core
 from ._results import Results
 from ._sweep import Sweep, value_of
 
@@ -46,7 +46,7 @@ class Comparison:
 
     def save(self, path: str | Path) -> Path:
         """Writes the page, one file of HTML."""
-        path = Path(path)
+        path = _check.folder_for(path)
         path.write_text(self._core.page, encoding="utf-8")
         return path
 
@@ -82,8 +82,7 @@ def compare(
         raise TypeError("compare takes two results or more, or one sweep")
     if by is not None or where:
         raise TypeError("by= and values are for a sweep")
-    if names is not None and len(names) != len(runs):
-        raise ValueError(f"names: there are {len(names)}, and {len(runs)} runs")
+    names = _check.names(names, len(runs))
     cores = [run._core for run in runs if isinstance(run, Results)]
     return Comparison(_core.Comparison.of_results(cores, names, force, "fb.compare(...)"))
 

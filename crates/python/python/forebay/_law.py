@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import hashlib
 import inspect
+import re
 import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from . import _core
+from . import _check, _core
 
 METHODS = ("on_ack", "on_enter", "on_leave", "on_undo", "on_tx_start", "on_sent", "on_timer")
+CALLED = (*METHODS, "on_mark", "on_loss")
+"""Methods that something calls, besides ``start``."""
 
 
 class FlowLaw(_core.FlowLaw):
@@ -31,12 +35,20 @@ class FlowLaw(_core.FlowLaw):
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
+        for name, value in vars(cls).items():
+            if re.match(r"on(_|[A-Z])", name) and callable(value) and name not in CALLED:
+                near = difflib.get_close_matches(name, CALLED, 1)
+                hint = f"did you mean {near[0]}?" if near else f"events go to {', '.join(CALLED)}"
+                raise TypeError(f"{cls.__name__}.{name} is no method of a law, so nothing would call it; {hint}")
         own = [getattr(cls, name) is not getattr(FlowLaw, name) for name in METHODS]
         own[1] |= cls.on_mark is not FlowLaw.on_mark or cls.on_loss is not FlowLaw.on_loss
         cls._methods = sum(1 << i for i, has in enumerate(own) if has)
 
     def start(self, flow: _core.FlowStart) -> None:
         """The flow starts: ``flow.mss``, ``initial_window`` (which is set), ``line_rate``, ``base_rtt_ps``, ``seed``."""
+        if not self._methods and type(self).start is FlowLaw.start:
+            name = type(self).__name__
+            raise TypeError(f"{name} has no method of a law, so it decides nothing; write start, on_ack or another")
 
     def on_ack(self, ack: _core.Event) -> None:
         """An ACK covered new data or echoed congestion: ``ack.acked``, ``ece``, ``rtt_ps``, ``hops``, ``delay_ps``."""
@@ -86,7 +98,7 @@ def in_place(laws: Mapping[str, Callable[[], _core.FlowLaw]] | None, by_source: 
     """Laws in place of registered ones, with hashes of their sources if they are told apart by them."""
     return [
         InPlace(_name(make), like, source_hash(make) if by_source else None, make)
-        for like, make in (laws or {}).items()
+        for like, make in _check.laws(laws).items()
     ]
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _core
+from . import _check, _core
 from ._errors import PartialResults
 
 if TYPE_CHECKING:
@@ -280,41 +280,35 @@ class Results:
         ValueError if there is no such flow, or if the run was under a law in Python and read from its directory.
         RuntimeError if a flow takes another time in the second run, as under a law that draws its own random numbers.
         """
-        if not 0 <= p < 100:
-            raise ValueError(f"p={p} is no percentile; write 0 (all flows) to below 100")
-
-        def numbers(of: int | Sequence[int] | None) -> list[int] | None:
-            if of is None:
-                return None
-            return [int(of)] if isinstance(of, (int, np.integer)) else [int(one) for one in of]
-
-        bounds = None if size is None else (int(size[0]), int(size[1]))
-        said, flows, rpcs = self._core.why(seed, numbers(flow), numbers(rpc), 1 - p / 100, bounds)
+        if isinstance(p, (str, bytes)) or not 0 <= p < 100:
+            raise ValueError(f"p={p!r} is no percentile; write 0 (all flows) to below 100")
+        chosen, bounds = _check.numbers("flow", flow), _check.sizes(size)
+        seed = None if seed is None else _check.whole("seed", seed)
+        said, flows, rpcs = self._core.why(seed, chosen, _check.numbers("rpc", rpc), 1 - p / 100, bounds)
         return Why(said, Table("why", flows), Table("why_rpcs", rpcs))
 
     def report(self, path: str | Path) -> Path:
         """Writes the report, one page of HTML that opens in any browser."""
-        from pathlib import Path
-
-        path = Path(path)
+        path = _check.folder_for(path)
         path.write_text(self._core.report(), encoding="utf-8")
         return path
 
     def save(self, path: str | Path, force: bool = False) -> None:
         """Writes a run directory as ``forebay run`` would; ``force`` replaces the run that is there.
 
-        Raises ResultsError if there is one, or if the system refuses.
+        Raises ResultsError if there is one, or if the system refuses; FileNotFoundError if the folder above is not there.
         """
         from ._scenario import now_utc
 
-        self._core.save(os.fspath(path), force, now_utc(), " ".join(sys.argv))
+        self._core.save(os.fspath(_check.folder_for(path)), force, now_utc(), " ".join(sys.argv))
 
     def export(self, folder: str | Path, format: str = "parquet") -> list[Path]:
         """Writes a file for each table that has rows, ``flows.parquet`` and so on, and returns their paths.
 
         ``format`` is "parquet", or "arrow" for files of Arrow IPC (Feather). Numbers are not rounded as in CSV files.
         """
-        return self._core.export(os.fspath(folder), format)
+        _check.text("format", format, '"parquet" or "arrow"')
+        return self._core.export(os.fspath(_check.folder_for(folder)), format)
 
     def tell(self) -> None:
         """Warns of what a reader should know."""
@@ -383,7 +377,7 @@ def plot(runs: Sequence[Results], names: Sequence[str] | None = None) -> Plots:
     """Pictures of several runs in one: ``fb.plot([a, b], ["a", "b"]).slowdown()``; by law if nobody names them."""
     from ._plot import Plots
 
-    return Plots(runs, names)
+    return Plots(runs, _check.names(names, len(runs)))
 
 
 def open_run(path: str | Path) -> Results:

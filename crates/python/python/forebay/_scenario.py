@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import _core
+from . import _check, _core
 from ._errors import ScenarioError
 from ._law import in_place
 from ._progress import Progress
@@ -40,16 +40,9 @@ def toml(value: Any) -> str:
         return "{ " + ", ".join(f"{json.dumps(k)} = {toml(v)}" for k, v in value.items()) + " }"
     if isinstance(value, Iterable):
         return "[" + ", ".join(toml(one) for one in value) + "]"
+    if value is None:
+        raise TypeError("None is no value of a scenario; leave the key out to have its default")
     raise TypeError(f"a {type(value).__name__} is no value of a scenario; write a text, a number, a bool, a list or a dict")
-
-
-def seed_list(seeds: int | Iterable[int] | None) -> list[int] | None:
-    """``3`` as ``[1, 2, 3]``; a list as it is."""
-    if seeds is None:
-        return None
-    if isinstance(seeds, int):
-        return list(range(1, seeds + 1))
-    return [int(seed) for seed in seeds]
 
 
 def now_utc() -> str:
@@ -99,6 +92,9 @@ class Scenario:
         if isinstance(key, Mapping):
             values = {**key, **values}
         elif key is not None:
+            key = _check.text("set", key, 'a key and its value, set("traffic[0].load", 0.7)')
+            if value is None:
+                raise TypeError(f"set({key!r}) has no value; write set({key!r}, VALUE)")
             values = {key: value, **values}
         more = [(self.key(name), toml(one)) for name, one in values.items()]
         return Scenario(self._core.with_settings(more))
@@ -148,9 +144,11 @@ class Scenario:
         Ctrl-C ends it with what there is: the results say ``partial``, and a PartialResults warning says so too.
         A second Ctrl-C raises.
         """
+        chosen, threads = _check.seeds(seeds), _check.whole("threads", threads, 1, 1024)
+        jobs = None if jobs is None else _check.whole("jobs", jobs, 1, 1024)
         with Progress(self.name, progress) as bar:
             core = self._core.run(
-                seed_list(seeds),
+                chosen,
                 threads,
                 jobs,
                 None if out is None else os.fspath(out),
@@ -168,7 +166,8 @@ class Scenario:
         """One seed, to be advanced step by step, looked at and changed; the first seed if nobody says."""
         from ._simulation import Simulation
 
-        return Simulation(self, self.seeds[0] if seed is None else seed, threads)
+        one = self.seeds[0] if seed is None else _check.whole("seed", seed)
+        return Simulation(self, one, _check.whole("threads", threads, 1, 1024))
 
     def estimate(self) -> dict[str, float]:
         """A forecast of one seed: ``cpu_s`` of one core, ``memory_bytes``, ``flows``."""
@@ -229,7 +228,8 @@ def load(path: str | Path) -> Scenario:
 
 def scenario(text: str, name: str = "scenario") -> Scenario:
     """The scenario of a TOML text; ``name`` stands for it in sentences."""
-    return Scenario(_core.Scenario(name, text, []))
+    _check.text("scenario", text, "the TOML text itself; load() takes the path of a file")
+    return Scenario(_core.Scenario(_check.text("name", name, "a text"), text, []))
 
 
 def preset(name: str) -> Scenario:

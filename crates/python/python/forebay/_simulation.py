@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from . import _core
+from . import _check, _core
 from ._results import Results
 from ._scenario import Scenario
 
@@ -34,11 +34,14 @@ class Simulation:
 
     def step(self, span: str | None = None) -> bool:
         """Advances by ``"1ms"``, or to the end; says whether there is more to come."""
+        if span is not None:
+            _check.text("step", span, 'a span of time with its unit, step("1ms")')
         self.now_ps, self.over = self._core.step(self.now_ps, span)
         return not self.over
 
     def observe(self, what: str = "") -> dict[str, Any]:
         """How something stands now: a port ``leaf[0]->spine[1]``, ``flow[3]``, a host or a switch; the whole in short."""
+        _check.text("observe", what, 'a name, observe("flow[3]")')
         seen: dict[str, Any] = json.loads(self._core.observe(what))
         return seen
 
@@ -48,6 +51,11 @@ class Simulation:
         It holds from the flow's next event on (an ACK, a timer) until the next action; without either, the law's own
         come back as it sets them. The law goes on seeing and deciding.
         """
+        _check.text("act", what, 'a flow, act("flow[3]", ...)')
+        if rate is not None:
+            _check.text("act, rate", rate, 'a rate with its unit, rate="10Gbps"')
+        if window is not None:
+            _check.text("act, window", window, 'bytes with their unit, window="64KB"')
         self._core.act(what, rate, window)
         given = {key: value for key, value in (("rate", rate), ("window", window)) if value is not None}
         self.actions.append({"at_ps": self.now_ps, "what": what, **given})

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _core
+from . import _check, _core
 from ._errors import ResultsError
 from ._law import in_place
 from ._progress import Progress
 from ._results import Results
-from ._scenario import Scenario, seed_list, toml
+from ._scenario import Scenario, toml
 from ._worker import Processes, Task, pickled, simulate
 
 if TYPE_CHECKING:
@@ -170,15 +170,22 @@ def sweep(
     Ctrl-C raises KeyboardInterrupt after the tables of what is complete are written. SweepError: runs failed.
     """
     listed = None
+    if not isinstance(scenario, Scenario):
+        raise TypeError(f"sweep: {scenario!r} is no scenario; write fb.load(PATH) or fb.preset(NAME) for it")
+    chosen, threads = _check.seeds(seeds), _check.whole("threads", threads, 1, 1024)
+    jobs = None if jobs is None else _check.whole("jobs", jobs, 1, 1024)
     if grid is not None:
-        listed = [(scenario.key(key), [toml(value) for value in values]) for key, values in grid.items()]
+        if not isinstance(grid, Mapping):
+            raise TypeError(f'grid={grid!r} is no dict; write grid={{"load": [0.2, 0.4]}}')
+        all_values = {key: _check.values(key, values) for key, values in grid.items()}
+        listed = [(scenario.key(key), [toml(value) for value in values]) for key, values in all_values.items()]
     place, text, sets = scenario._core.parts()
     name = "".join(c if c.isalnum() or c in "-_." else "-" for c in scenario.name)
     folder = Path(out) if out is not None else Path("results") / f"{name}-sweep"
     own = in_place(laws, by_source=True)
     if executor is None:
         pickled(own)  # or says why not, before anything is made
-    core = _core.Sweep(place, text, sets, listed, seed_list(seeds), own, str(folder))
+    core = _core.Sweep(place, text, sets, listed, chosen, own, str(folder))
     if (folder / "manifest.json").exists():
         raise ResultsError(f"{folder} is the results directory of a single run; name another with out=")
     runs = folder / "runs"
