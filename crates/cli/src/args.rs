@@ -185,7 +185,7 @@ pub struct Run {
     pub capture: Vec<String>,
     /// Log the law of this flow (its number in flows.csv), per seed, as law-FLOW-seed-SEED.log in the results directory, as the
     /// key output.law_log does; "forebay laws replay LOG" steps the law through it again
-    #[arg(long, value_name = "FLOW")]
+    #[arg(long, value_name = "FLOW", value_parser = a_flow, allow_negative_numbers = true)]
     pub law_log: Option<u32>,
     /// Run the laws of hosts (host.memory.control) in a forebay-agent, in lockstep; results are the same
     #[arg(long)]
@@ -388,25 +388,25 @@ pub struct HtsimCommand {
     #[arg(long, value_name = "NAME")]
     pub transport: Option<String>,
     /// First window, in packets [default: 15]
-    #[arg(long, value_name = "PACKETS")]
+    #[arg(long, value_name = "PACKETS", value_parser = a_whole_number, allow_negative_numbers = true)]
     pub cwnd: Option<u64>,
     /// Limit of a queue, in packets [default: 15]
-    #[arg(short = 'q', value_name = "PACKETS")]
+    #[arg(short = 'q', value_name = "PACKETS", value_parser = a_whole_number, allow_negative_numbers = true)]
     pub queue: Option<u64>,
     /// Payload of a packet [default: 9000]
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = a_whole_number, allow_negative_numbers = true)]
     pub mtu: Option<u64>,
     /// How packets find their paths: perm, rand, pull, ecmp or ecmp_host
     #[arg(long, value_name = "NAME")]
     pub strat: Option<String>,
     /// Number of paths of a flow [default: all]
-    #[arg(long, value_name = "PATHS")]
+    #[arg(long, value_name = "PATHS", value_parser = a_whole_number, allow_negative_numbers = true)]
     pub paths: Option<u64>,
     /// End of the run, in microseconds [default: when all flows are over]
-    #[arg(long, value_name = "US")]
+    #[arg(long, value_name = "US", value_parser = a_whole_number, allow_negative_numbers = true)]
     pub end: Option<u64>,
     /// Rate of links in Mb/s, where no topology says it [default: 100000]
-    #[arg(long, value_name = "MBPS")]
+    #[arg(long, value_name = "MBPS", value_parser = a_whole_number, allow_negative_numbers = true)]
     pub linkspeed: Option<u64>,
     /// Delay of links in microseconds, where no topology says it [default: 1]
     #[arg(long, value_name = "US")]
@@ -437,7 +437,7 @@ pub struct Export {
     /// Scenario file or results directory; fct, perfetto, parquet and arrow need the latter
     pub from: PathBuf,
     /// Flows of this seed [default: the first]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = a_seed, allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// Write to this file instead of stdout; perfetto: instead of DIR/trace.pftrace; parquet and arrow: into this folder instead of DIR
     #[arg(long, value_name = "FILE")]
@@ -535,10 +535,10 @@ pub struct Why {
     #[arg(value_name = "RUN")]
     pub dir: PathBuf,
     /// Explain this flow, by its number in flows.csv; without it: the slowest 1 % by slowdown
-    #[arg(long, conflicts_with_all = ["p99", "size"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["p99", "size"], value_parser = a_flow, allow_negative_numbers = true)]
     pub flow: Option<u32>,
     /// Explain this RPC, by its row in rpcs.csv, from 0 on: its request, its server and its response
-    #[arg(long, value_name = "N", conflicts_with_all = ["p99", "size", "flow"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["p99", "size", "flow"], value_parser = an_rpc, allow_negative_numbers = true)]
     pub rpc: Option<u32>,
     /// Explain the slowest 1 % by slowdown
     #[arg(long)]
@@ -559,7 +559,7 @@ pub struct Trace {
     #[command(flatten)]
     pub input: Input,
     /// Flow whose packet it is, by its number in flows.csv, from 0 on
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = a_flow, allow_negative_numbers = true)]
     pub flow: u32,
     /// Which of its packets of data, from 1 on in the order in which they were first sent
     #[arg(long, value_name = "N", value_parser = a_packet, allow_negative_numbers = true)]
@@ -617,19 +617,20 @@ fn setting(text: &str) -> Result<(String, String), String> {
 
 fn sizes(text: &str) -> Result<(u64, u64), String> {
     let end = |text: &str, open: u64| match text.trim() {
-        "" => Some(open),
-        text => text.parse::<Bytes>().ok().map(Bytes::get),
+        "" => Ok(open),
+        text => text.parse::<Bytes>().map(Bytes::get).map_err(|why| format!("{text:?} {why}")),
     };
-    let ends =
-        text.split_once("..").and_then(|(from, to)| Some((end(from, 0)?, end(to, u64::MAX)?)));
-    match ends {
-        Some((from, to)) if from < to => Ok((from, to)),
-        _ => Err("write FROM..TO with units, for instance 10KB..100KB or 1MB..".into()),
+    let (from, to) = text
+        .split_once("..")
+        .ok_or("write FROM..TO with units, for instance 10KB..100KB or 1MB..")?;
+    match (end(from, 0)?, end(to, u64::MAX)?) {
+        (from, to) if from < to => Ok((from, to)),
+        _ => Err(format!("no size is in it; write the smaller end first, {to}..{from}")),
     }
 }
 
 fn a_span(text: &str) -> Result<Span, String> {
-    let span: Span = text.parse().map_err(|why| format!("{why}"))?;
+    let span: Span = text.parse().map_err(|why| format!("{text:?} {why}"))?;
     match span.as_ps() {
         0 => Err("write more than no time, for instance 100us".into()),
         _ => Ok(span),
@@ -643,6 +644,18 @@ fn at_least_one(text: &str) -> Result<usize, String> {
     }
 }
 
+fn a_flow(text: &str) -> Result<u32, String> {
+    text.trim().parse().map_err(|_| "flows are numbered 0, 1, 2, as in flows.csv".into())
+}
+
+fn an_rpc(text: &str) -> Result<u32, String> {
+    text.trim().parse().map_err(|_| "RPCs are numbered 0, 1, 2, as the rows of rpcs.csv".into())
+}
+
+fn a_whole_number(text: &str) -> Result<u64, String> {
+    text.trim().parse().map_err(|_| "write a whole number in digits".into())
+}
+
 fn a_packet(text: &str) -> Result<usize, String> {
     let packet = text.parse().ok().filter(|packet| *packet > 0);
     packet.ok_or_else(|| "packets are numbered 1, 2, 3, as they were first sent".into())
@@ -654,15 +667,44 @@ fn a_seed(text: &str) -> Result<u64, String> {
     })
 }
 
-/// The verb that somebody meant who typed another word: the one that is nearest, at most two slips away.
-pub fn meant(typed: &str) -> Option<String> {
+/// A sentence about a word that is no command: of `forebay`, or of one of its verbs that have commands of their own.
+pub fn no_command(typed: &[String], word: &str) -> Option<String> {
     use clap::CommandFactory;
     let cli = Cli::command();
-    let verbs = cli.get_subcommands().filter(|verb| !verb.is_hide_set());
-    let near = verbs.map(|verb| (slips(typed, verb.get_name()), verb.get_name()));
-    near.filter(|(slips, name)| *slips <= 2 && *slips < name.len())
-        .min()
-        .map(|(_, name)| name.into())
+    let near = |command: &clap::Command| {
+        let known = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+        let near = known.map(|verb| (slips(word, verb.get_name()), verb.get_name().to_owned()));
+        near.filter(|(slips, name)| *slips <= 2 && *slips < name.len()).min().map(|(_, name)| name)
+    };
+    if typed.first().is_some_and(|first| first == word) {
+        let meant = near(&cli)?;
+        return Some(format!(
+            "there is no command \"{word}\"; did you mean \"{meant}\"? (forebay --help lists them)"
+        ));
+    }
+    let verb = cli.find_subcommand(typed.first()?)?;
+    let (name, meant) = (verb.get_name(), near(verb));
+    let meant = meant.map_or(String::new(), |meant| format!("did you mean \"{meant}\"? "));
+    let known: Vec<&str> = verb.get_subcommands().map(clap::Command::get_name).collect();
+    let known = known.join(", ");
+    Some(format!("forebay {name} knows no \"{word}\"; {meant}it has {known}"))
+}
+
+/// A sentence about an option that stands where the value of the one before it is sought.
+pub fn no_value(typed: &[String], word: &str) -> Option<String> {
+    use clap::CommandFactory;
+    let at = typed.iter().position(|arg| arg == word && arg.starts_with('-'))?;
+    let before = at.checked_sub(1).map(|at| &typed[at])?;
+    let cli = Cli::command();
+    let verb = cli.find_subcommand(typed.first()?)?;
+    let option = verb.get_arguments().find(|arg| {
+        let long = arg.get_long().is_some_and(|long| *before == format!("--{long}"));
+        long && arg.get_action().takes_values()
+    })?;
+    let name = option.get_long()?;
+    Some(format!(
+        "--{name} needs a value, and {word} looks like an option; if it is the value, write --{name}={word}"
+    ))
 }
 
 /// Letters to change, leave out, put in, or swap with their neighbour.

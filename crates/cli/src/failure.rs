@@ -4,6 +4,7 @@ use crate::about::VERSION;
 use crate::say;
 use forebay_record::RecordError;
 use std::fmt::Display;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Why a command failed. The text is what the user reads.
@@ -33,6 +34,19 @@ impl Failure {
             return Self::NobodyReads;
         }
         Self::Run(format!("cannot {what}: {}", say::plain(error)))
+    }
+
+    /// A file cannot be written; a folder that is not there is named.
+    pub fn unwritten(path: &Path, error: &std::io::Error) -> Self {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        match folder.filter(|folder| !folder.exists()) {
+            Some(folder) => Self::Run(format!(
+                "cannot write {}: there is no folder {}; make it first",
+                path.display(),
+                folder.display()
+            )),
+            None => Self::io(format!("write {}", path.display()), error),
+        }
     }
 
     /// Prints the text and gives the exit code.
@@ -76,6 +90,14 @@ impl From<RecordError> for Failure {
         match error {
             RecordError::Exists { .. } | RecordError::AtWork { .. } | RecordError::Wreck { .. } => {
                 Self::Input(for_people(&error))
+            }
+            RecordError::Io { source, .. } if source.kind() == std::io::ErrorKind::BrokenPipe => {
+                Self::NobodyReads
+            }
+            RecordError::Io { action: "write", path, source, .. }
+                if source.kind() == std::io::ErrorKind::NotFound =>
+            {
+                Self::unwritten(&path, &source)
             }
             _ => Self::Run(say::without_os_error(&error.to_string())),
         }

@@ -3,6 +3,7 @@
 use crate::args::{Format, HtsimCommand, Into};
 use crate::failure::Failure;
 use crate::say;
+use forebay_record::write_whole;
 use forebay_scenario::import::{self, Fate, Hpcc, Htsim, Import, Source};
 use forebay_units::Time;
 use std::fs;
@@ -161,6 +162,14 @@ fn plain(name: &str, bytes: Vec<u8>) -> Result<Vec<u8>, Failure> {
 
 fn write(made: &Import, into: &Into) -> Result<(), Failure> {
     let out = &into.out;
+    for (file, what) in [("manifest.json", "run"), ("sweep.json", "sweep")] {
+        if out.join(file).exists() {
+            return Err(Failure::Input(format!(
+                "{} holds the results of a {what}; name another folder",
+                out.display()
+            )));
+        }
+    }
     if !into.force && out.join("scenario.toml").exists() {
         return Err(Failure::Input(format!(
             "{} holds a scenario.toml already; name another folder, or add --force to replace it",
@@ -173,8 +182,7 @@ fn write(made: &Import, into: &Into) -> Result<(), Failure> {
     let explanation = (EXPLANATION.to_string(), explained);
     for (name, text) in made.files.iter().chain([&explanation]) {
         let path = out.join(name);
-        fs::write(&path, text)
-            .map_err(|error| Failure::io(format!("write {}", path.display()), &error))?;
+        write_whole(&path, text)?;
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ use forebay_laws::host::{self, HostParams};
 use forebay_laws::log::{self, ReplayError, Replayed};
 use forebay_laws::params::{LawInfo, ParamError};
 use forebay_laws::pool::{self, PoolParams};
+use forebay_scenario::nearest;
 use forebay_units::Time;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -38,13 +39,13 @@ impl Role {
         }
     }
 
-    /// Table of the law's parameters in a scenario; `None`: no scenario runs laws of this role yet.
-    fn table(self) -> Option<&'static str> {
+    /// Table of the law's parameters in a scenario.
+    fn table(self) -> &'static str {
         match self {
-            Self::Flow | Self::Grant | Self::Credit => Some("transport.params"),
-            Self::Host => Some("host.memory.control.params"),
-            Self::Group => Some("fabric.switch.hierarchical.params"),
-            Self::Pool => None,
+            Self::Flow | Self::Grant | Self::Credit => "transport.params",
+            Self::Host => "host.memory.control.params",
+            Self::Group => "fabric.switch.hierarchical.params",
+            Self::Pool => "traffic.pool.params",
         }
     }
 }
@@ -58,6 +59,11 @@ fn all() -> impl Iterator<Item = (Role, &'static LawInfo)> {
     let credits = credit::LAWS.iter().map(|law| (Role::Credit, law));
     let pools = pool::LAWS.iter().map(|law| (Role::Pool, law));
     flows.chain(hosts).chain(groups).chain(grants).chain(credits).chain(pools)
+}
+
+/// Names of all laws.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    all().map(|(_, law)| law.name)
 }
 
 /// The verb.
@@ -89,8 +95,13 @@ pub fn laws(args: &Laws) -> Result<(), Failure> {
         return say::data(&text);
     };
     let (role, law) = all().find(|(_, law)| law.name == name).ok_or_else(|| {
-        let known: Vec<&str> = all().map(|(_, law)| law.name).collect();
-        Failure::Input(format!("there is no law \"{name}\"; use one of {}", known.join(", ")))
+        let known: Vec<&str> = names().collect();
+        let close = nearest(name, names()).map(|law| format!("did you mean \"{law}\"? "));
+        let close = close.unwrap_or_default();
+        Failure::Input(format!(
+            "there is no law \"{name}\"; {close}use one of {}",
+            known.join(", ")
+        ))
     })?;
     if args.json { say::json(&described(role, law)) } else { say::data(&page(role, law)) }
 }
@@ -177,20 +188,10 @@ fn page(role: Role, law: &LawInfo) -> String {
         text.push_str(format!("  {line}").trim_end());
         text.push('\n');
     }
-    if role.table().is_none() {
-        text.push_str(&format!(
-            "\nNo scenario runs laws of role {} yet; this one runs from the library forebay-laws.\n",
-            role.name()
-        ));
-    }
-    if law.params.is_empty() {
-        text.push_str("\nNo parameters.\n");
-    } else {
-        match role.table() {
-            Some(table) => text.push_str(&format!("\nParameters, as keys of [{table}]:\n")),
-            None => text.push_str("\nParameters:\n"),
-        }
-    }
+    text.push_str(&match law.params {
+        [] => "\nNo parameters.\n".to_string(),
+        _ => format!("\nParameters, as keys of [{}]:\n", role.table()),
+    });
     for (param, default) in law.params.iter().zip(defaults(role, law)) {
         text.push_str(&format!(
             "\n  {} = {default}\n      {}\n      takes   {}\n      source  {}\n",

@@ -4,7 +4,7 @@ use crate::args::{Explain, Kind, Laws, List};
 use crate::failure::Failure;
 use crate::{human, laws, metrics, say};
 use forebay_record::columns;
-use forebay_scenario::{cdf, presets, reference};
+use forebay_scenario::{cdf, nearest, presets, reference};
 
 /// `forebay list`.
 pub fn list(args: &List) -> Result<(), Failure> {
@@ -42,13 +42,13 @@ fn table<'a>(rows: impl Iterator<Item = (&'a str, &'a str)>) -> Result<(), Failu
 fn workloads() -> String {
     let width = cdf::names().map(|(name, _)| name.len()).max().unwrap_or(0);
     let mut text = String::new();
-    for (name, interpolated) in cdf::names() {
+    for (name, step) in cdf::names() {
         let Some(sizes) = cdf::by_name(name) else { continue };
         text.push_str(&format!(
             "{name:<width$}  mean {:>8}, largest {:>8}, {}\n",
             human::bytes_f(sizes.mean()),
             human::bytes_f(sizes.largest().get() as f64),
-            if interpolated { "straight lines between points" } else { "steps" }
+            if step { "steps" } else { "straight lines between points" }
         ));
     }
     text
@@ -73,7 +73,13 @@ pub fn explain(args: &Explain) -> Result<(), Failure> {
     if let Some(text) = columns::explain(last).filter(|_| last != name) {
         return say::data(&format!("{last}: {text}\n"));
     }
-    let close = reference::close(name).map(|key| format!("; did you mean {key:?}?"));
+    let metrics = metrics::all();
+    let columns = columns::explained().into_iter().map(|(name, _)| name);
+    let known: Vec<String> = columns.chain(laws::names()).map(String::from).collect();
+    let metrics = metrics.iter().map(|metric| metric.name.as_str());
+    let near = nearest(name, known.iter().map(String::as_str).chain(metrics)).map(String::from);
+    let close = near.or_else(|| reference::close(name));
+    let close = close.map(|key| format!("; did you mean {key:?}?"));
     let lists = "; see \"forebay list columns\", \"forebay list metrics\" and \"forebay laws\"";
     let more = close.unwrap_or_else(|| lists.into());
     Err(Failure::Input(format!("no column, key, metric or law is named \"{name}\"{more}")))

@@ -37,6 +37,7 @@ mod why;
 
 use args::{Cli, Verb};
 use clap::Parser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use failure::Failure;
 use forebay_study::{about, estimate, expect, metrics};
 use forebay_units::human;
@@ -60,21 +61,28 @@ fn main() -> ExitCode {
     }
 }
 
-/// What clap says, and the verb that may have been meant.
+/// What clap says, or a sentence where it would mislead.
 fn usage(error: &clap::Error) -> ExitCode {
-    let typed = std::env::args().nth(1).unwrap_or_default();
-    match args::meant(&typed) {
-        Some(verb) if error.kind() == clap::error::ErrorKind::InvalidSubcommand => {
-            Failure::Input(format!(
-                "there is no command \"{typed}\"; did you mean \"{verb}\"? (forebay --help lists them)"
-            ))
-            .report()
+    let typed: Vec<String> =
+        std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned()).collect();
+    let word = |kind| match error.get(kind) {
+        Some(ContextValue::String(word)) => Some(word.clone()),
+        _ => None,
+    };
+    let said = match error.kind() {
+        ErrorKind::InvalidSubcommand => {
+            word(ContextKind::InvalidSubcommand).and_then(|word| args::no_command(&typed, &word))
         }
-        _ => {
-            let _ = error.print();
-            ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+        ErrorKind::UnknownArgument | ErrorKind::InvalidValue => {
+            word(ContextKind::InvalidArg).and_then(|word| args::no_value(&typed, &word))
         }
+        _ => None,
+    };
+    if let Some(said) = said {
+        return Failure::Input(said).report();
     }
+    let _ = error.print();
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
 fn dispatch(verb: Verb) -> Result<(), Failure> {

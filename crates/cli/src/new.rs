@@ -22,7 +22,7 @@ pub fn new(args: &New) -> Result<(), Failure> {
             "{} exists; name another file, or add --force to replace it",
             path.display()
         )),
-        _ => Failure::io(format!("write {}", path.display()), &error),
+        _ => Failure::unwritten(path, &error),
     })?;
     file.write_all(text.as_bytes())
         .map_err(|error| Failure::io(format!("write {}", path.display()), &error))?;

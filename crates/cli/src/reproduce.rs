@@ -54,8 +54,7 @@ pub fn reproduce(args: &Reproduce) -> Result<(), Failure> {
         pictures.into_iter().filter_map(|one| Some((args.pictures.as_ref()?, one)))
     {
         let path = folder.join(name);
-        std::fs::write(&path, svg)
-            .map_err(|e| Failure::io(format_args!("write {}", path.display()), &e))?;
+        forebay_record::write_whole(&path, svg)?;
     }
     if args.json {
         say::data(&forebay_validate::json(&rows))?;

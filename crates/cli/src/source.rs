@@ -2,7 +2,7 @@
 
 use crate::args::{Input, Run, SeedArgs};
 use crate::failure::Failure;
-use forebay_scenario::{Error, Loaded, Problem, load_with, presets, text_with};
+use forebay_scenario::{Error, Loaded, Problem, load_with, nearest, presets, text_with};
 use std::io::Read;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -105,7 +105,13 @@ pub fn preset_text(name: &str) -> Result<&'static str, Failure> {
     let found = presets::preset(name).map(|preset| preset.text);
     found.ok_or_else(|| {
         let known: Vec<&str> = presets::PRESETS.iter().map(|p| p.name).collect();
-        Failure::Input(format!("there is no preset \"{name}\"; use one of {}", known.join(", ")))
+        let close = nearest(name, known.iter().copied());
+        let close = close.map(|preset| format!("did you mean \"{preset}\"? "));
+        Failure::Input(format!(
+            "there is no preset \"{name}\"; {}use one of {}",
+            close.unwrap_or_default(),
+            known.join(", ")
+        ))
     })
 }
 

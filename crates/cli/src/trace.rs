@@ -12,7 +12,13 @@ use std::fmt::Write;
 
 /// The verb.
 pub fn trace(args: &Args) -> Result<(), Failure> {
-    let mut loaded = args.input.load()?;
+    // The folder of a run stands for the scenario in it, as for the other verbs that look into runs.
+    let mut input = args.input.clone();
+    let resolved = input.file.as_deref().map(|file| file.join("resolved.toml"));
+    if let Some(resolved) = resolved.filter(|resolved| resolved.is_file()) {
+        input.file = Some(resolved);
+    }
+    let mut loaded = input.load()?;
     loaded.notes.iter().for_each(|note| say::note(note));
     let scenario = &mut loaded.scenario;
     scenario.output.captures.clear();

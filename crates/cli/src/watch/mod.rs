@@ -24,6 +24,9 @@ const SECONDS: u64 = 30;
 /// Lines of a run that has no terminal, unless `--every` says otherwise.
 const LINES: u64 = 20;
 
+/// More lines than this nobody reads; a table is for that (output.queues).
+const MOST_LINES: u64 = 1_000_000;
+
 /// The verb.
 pub fn watch(args: &Args) -> Result<(), Failure> {
     let mut loaded = args.input.load()?;
@@ -40,6 +43,15 @@ pub fn watch(args: &Args) -> Result<(), Failure> {
     let shown = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
     if !shown || say::dumb_terminal() || args.json || args.every.is_some() {
         let every = args.every.unwrap_or(part(scenario.stop.time, LINES));
+        let all = scenario.stop.time.as_ps() / every.as_ps().max(1);
+        if all > MOST_LINES {
+            return Err(Failure::Input(format!(
+                "--every {every} would print {} lines until stop.time = {}; write {} or more",
+                human::count(all),
+                scenario.stop.time,
+                part(scenario.stop.time, MOST_LINES)
+            )));
+        }
         return lines(args.json, scenario, seed, seen, every);
     }
     let nodes = seen.simulation.names().to_vec();

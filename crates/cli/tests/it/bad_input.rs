@@ -118,6 +118,90 @@ fn files_that_cannot_be_read_are_named() {
     assert!(binary.err.contains("is not UTF-8 text"), "{}", binary.err);
 }
 
+/// Each said something that misled, or nothing about what was meant.
+#[test]
+fn what_is_typed_wrongly_is_named_with_what_to_write() {
+    let here = Scratch::new();
+    here.write("good.toml", GOOD);
+    let cases: [(&[&str], &str); 17] = [
+        (
+            &["import", "netbox", "x.json"],
+            "error: forebay import knows no \"netbox\"; it has ns3-hpcc, htsim, cdf",
+        ),
+        (&["import", "htsimm", "x.cm"], "knows no \"htsimm\"; did you mean \"htsim\"? it has"),
+        (
+            &["trace", "good.toml", "--flow", "abc", "--packet", "1"],
+            "flows are numbered 0, 1, 2, as in flows.csv",
+        ),
+        (&["run", "good.toml", "--law-log", "x"], "flows are numbered 0, 1, 2"),
+        (&["why", "r", "--rpc", "x"], "RPCs are numbered 0, 1, 2, as the rows of rpcs.csv"),
+        (
+            &["why", "r", "--size", "1MB..10KB"],
+            "no size is in it; write the smaller end first, 10KB..1MB",
+        ),
+        (&["why", "r", "--size", "1..10KB"], "\"1\" has no unit"),
+        (&["why", "r", "--size", "1MB"], "write FROM..TO with units"),
+        (
+            &["watch", "good.toml", "--every", "soon"],
+            "\"soon\" is not a non-negative decimal number with a unit",
+        ),
+        (&["watch", "good.toml", "--every", "1ps"], "--every 1ps would print "),
+        (
+            &["run", "good.toml", "--out", "-x"],
+            "--out needs a value, and -x looks like an option; if it is the value, write --out=-x",
+        ),
+        (&["explain", "slowdon"], "did you mean \"slowdown\"?"),
+        (&["explain", "transport.lwa"], "did you mean \"transport.law\"?"),
+        (
+            &["new", "web-serch"],
+            "there is no preset \"web-serch\"; did you mean \"websearch\"? use one of",
+        ),
+        (&["laws", "dctpc"], "there is no law \"dctpc\"; did you mean \"dctcp\"? use one of"),
+        (&["run", "good.toml", "--set", "transport.kind=roce"], "here that is \"rdma\""),
+        (
+            &["run", "good.toml", "--set", "traffic[0].sizes.file=c.txt"],
+            "traffic[0].sizes={ file = \"c.txt\" }",
+        ),
+    ];
+    for (args, says) in cases {
+        let ran = here.run(args).ends(2);
+        assert!(ran.err.contains(says), "{args:?}: {}", ran.err);
+        assert!(
+            !ran.err.contains("-- -x") && !ran.err.contains("did you mean \"import\""),
+            "{}",
+            ran.err
+        );
+    }
+    for args in [
+        &["new", "incast", "--out", "no/such/i.toml"][..],
+        &["export", "flows", "good.toml", "--out", "no/such/i.toml"],
+    ] {
+        let ran = here.run(args).ends(1);
+        assert_eq!(
+            ran.err,
+            "error: cannot write no/such/i.toml: there is no folder no/such; make it first\n"
+        );
+    }
+}
+
+#[test]
+fn an_import_does_not_write_into_a_run() {
+    let here = Scratch::new();
+    here.write("good.toml", GOOD);
+    here.write("sizes.txt", "1000 0.5\n2000 1\n");
+    here.run(&["run", "good.toml", "--out", "good"]).ends(0);
+    for force in [&["--force"][..], &[]] {
+        let ran =
+            here.run(&[&["import", "cdf", "sizes.txt", "--out", "good"], force].concat()).ends(2);
+        assert_eq!(ran.err, "error: good holds the results of a run; name another folder\n");
+    }
+    assert!(!here.has("good/scenario.toml") && !here.has("good/import.txt"));
+    // And a run's folder stands for its scenario where that is what a verb takes.
+    here.run(&["trace", "good", "--flow", "0", "--packet", "1"]).ends(0);
+    let run = here.run(&["run", "good"]).ends(2);
+    assert_eq!(run.err, "good: is the folder of a run; its scenario is good/resolved.toml\n");
+}
+
 #[test]
 fn settings_are_judged_like_the_file() {
     let here = Scratch::new();

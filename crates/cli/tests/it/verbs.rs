@@ -84,6 +84,7 @@ fn each_law_has_a_page_with_defaults_ranges_and_sources() {
         ("dctcp", "flow", "transport.params"),
         ("hostcc", "host", "host.memory.control.params"),
         ("hiercc", "group", "fabric.switch.hierarchical.params"),
+        ("carc", "pool", "Parameters, as keys of [traffic.pool.params]:"),
     ] {
         let line = listed.lines().find(|line| line.starts_with(&format!("{name} "))).unwrap();
         assert_eq!(line.split_whitespace().nth(1), Some(role));
@@ -91,7 +92,22 @@ fn each_law_has_a_page_with_defaults_ranges_and_sources() {
         assert!(here.run(&["explain", name]).ends(0).out.contains(role));
     }
     let ran = here.run(&["laws", "cubci"]).ends(2);
-    assert!(ran.err.contains("there is no law \"cubci\"; use one of"), "{}", ran.err);
+    assert!(
+        ran.err.contains("there is no law \"cubci\"; did you mean \"cubic\"? use one of"),
+        "{}",
+        ran.err
+    );
+}
+
+/// The list said the contrary of each.
+#[test]
+fn a_workload_is_listed_as_it_is_drawn() {
+    let here = Scratch::new();
+    let listed = here.run(&["list", "workloads"]).ends(0).out;
+    let line =
+        |name: &str| listed.lines().find(|line| line.starts_with(&format!("{name} "))).unwrap();
+    assert!(line("websearch").ends_with("straight lines between points"), "{listed}");
+    assert!(line("fb_webserver_intracluster").ends_with("steps"), "{listed}");
 }
 
 #[test]
@@ -254,7 +270,7 @@ fn the_playground_is_served_or_how_to_build_it_is_said() {
     let port = own.strip_prefix("127.0.0.1:").expect("loopback alone").to_string();
     let ask = |request: &str| {
         let mut stream = std::net::TcpStream::connect(&own).unwrap();
-        write!(stream, "{request}\r\nHost: here\r\n\r\n").unwrap();
+        write!(stream, "{request}\r\nHost: {own}\r\n\r\n").unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         answer
