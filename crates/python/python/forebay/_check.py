@@ -14,7 +14,7 @@ MOST = (1 << 63) - 1
 def whole(name: str, value: Any, least: int = 0, most: int = MOST) -> int:
     """A whole number; numpy's count, texts, fractions and truth values do not."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(f"{name}={value!r} is no whole number; write {name}={max(least, 1)}")
+        raise TypeError(f"{name}={value!r} is no whole number; write for instance {name}={max(least, 1)}")
     number = operator.index(value)
     if number < least:
         raise ValueError(f"{name}={number} is too few; write {least} or more")
@@ -42,7 +42,7 @@ def seeds(value: int | Iterable[int] | None) -> list[int] | None:
         raise TypeError(f"seeds={value!r} is no number and no list; write seeds=3 (which is 1, 2, 3) or seeds=[3, 7]")
     if isinstance(value, Iterable):
         return [whole("seeds", seed) for seed in value]
-    count = whole("seeds", value, least=-MOST)
+    count = whole("seeds", value, least=-MOST, most=1_000_000)
     if count < 1:
         raise ValueError(f"seeds={count}: there is none; write how many, seeds=3, or which, seeds=[3, 7]")
     return list(range(1, count + 1))
