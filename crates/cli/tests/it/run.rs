@@ -264,7 +264,7 @@ fn a_law_log_that_cannot_be_written_fails_the_run() {
     let here = Scratch::new();
     here.write("small.toml", SMALL);
     let script = format!(
-        "ulimit -f 64; exec {} run small.toml --seed 1 --law-log 0 --set traffic[0].size=2MB --set output.queues.every=1ms --out out",
+        "ulimit -f 64; exec {} run small.toml --seed 1 --law-log 0 --set traffic[0].size=20MB --set stop.time=20ms --set output.queues.every=1ms --out out",
         crate::common::FOREBAY
     );
     let output = std::process::Command::new("sh")
