@@ -332,7 +332,8 @@ mod tests {
             Err(ParseError::WrongUnit { meant, .. }) => meant,
             other => panic!("{other:?}"),
         };
-        let cases: [(&str, &str, fn(&str) -> Result<(), ParseError>); 3] = [
+        type Parse = fn(&str) -> Result<(), ParseError>;
+        let cases: [(&str, &str, Parse); 3] = [
             ("1sec 1seconds 1Sec", "s", |text| text.parse::<Span>().map(drop)),
             ("64k 64K", "KB", |text| text.parse::<Bytes>().map(drop)),
             ("100Gb 100gbit 100Gbit/s 100g 100Gb/s 100gbps", "Gbps", |text| {

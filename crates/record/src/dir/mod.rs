@@ -200,7 +200,7 @@ impl RunDir {
         };
         write_json(&self.path.join("summary.json"), &summary)?;
         let report = self.path.join("report.html");
-        write_whole(&report, &crate::report::render(&self.about, &summary, runs))?;
+        write_whole(&report, crate::report::render(&self.about, &summary, runs))?;
         if volatile.packet_hops_per_s.is_none() && volatile.wall_s > 0.0 {
             volatile.packet_hops_per_s = Some(summary.network.packet_hops as f64 / volatile.wall_s);
         }
@@ -320,7 +320,7 @@ impl RunDir {
     /// If the system refuses.
     pub fn draw(file: &Path, about: &About, runs: &[RunRecord]) -> Result<(), RecordError> {
         let summary = Summary::of(about, runs);
-        write_whole(file, &crate::report::render(about, &summary, runs))
+        write_whole(file, crate::report::render(about, &summary, runs))
     }
 }
 
