@@ -37,7 +37,8 @@ class FlowLaw(_core.FlowLaw):
         super().__init_subclass__(**kwargs)
         for name, value in vars(cls).items():
             if re.match(r"on(_|[A-Z])", name) and callable(value) and name not in CALLED:
-                near = difflib.get_close_matches(name, CALLED, 1)
+                snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+                near = difflib.get_close_matches(snake, CALLED, 1, 0.85)
                 hint = f"did you mean {near[0]}?" if near else f"events go to {', '.join(CALLED)}"
                 raise TypeError(f"{cls.__name__}.{name} is no method of a law, so nothing would call it; {hint}")
         own = [getattr(cls, name) is not getattr(FlowLaw, name) for name in METHODS]
