@@ -22,6 +22,7 @@ mod output;
 mod params;
 mod paths;
 pub mod pause;
+pub mod pitfalls;
 pub mod plan;
 pub mod presets;
 mod problem;

@@ -33,6 +33,7 @@ use forebay_scenario::model::{
     Scenario, Topology, WatchdogAction,
 };
 use forebay_scenario::pause::{Pausing, Threshold};
+use forebay_scenario::pitfalls::pitfalls;
 use forebay_scenario::plan::{self, Plan};
 use forebay_scenario::workload::{self, FlowSpec, Hosts};
 use forebay_transport::{Config, Frames};
@@ -105,6 +106,7 @@ pub(crate) fn build_with(
     let mut warnings = std::mem::take(&mut table.warnings);
     warnings.extend(pausing.iter().flat_map(Pausing::warnings));
     warnings.extend(low_answers(scenario));
+    warnings.extend(pitfalls(scenario, &plan).into_iter().map(|one| one.text));
 
     let machines = machine::all(scenario, &plan);
     let fabric = lay_cables(scenario, &plan, &machines, &table);

@@ -5,6 +5,7 @@ mod errors;
 mod fuzz;
 mod import;
 mod meaning;
+mod pitfalls;
 mod round_trip;
 mod schema;
 mod shipped;

@@ -1,5 +1,7 @@
 //! The scenarios that come with the product.
 
+use forebay_scenario::pitfalls::pitfalls;
+use forebay_scenario::plan::Plan;
 use forebay_scenario::workload::{Hosts, flows};
 use std::path::{Path, PathBuf};
 
@@ -27,6 +29,21 @@ fn every_shipped_scenario_loads_and_makes_flows_without_a_warning() {
             assert_eq!(table.warnings, Vec::<String>::new(), "{}", path.display());
         }
     }
+}
+
+/// A shipped scenario has no two settings that cannot work together, nor has a point of its sweep.
+#[test]
+fn no_shipped_scenario_has_a_pitfall() {
+    let mut said = Vec::new();
+    for path in shipped() {
+        let loaded = forebay_scenario::load(&path).unwrap_or_else(|e| panic!("{e}"));
+        for settings in loaded.points() {
+            let scenario = forebay_scenario::load_with(&path, &settings).unwrap().scenario;
+            let found = pitfalls(&scenario, &Plan::of(&scenario.fabric));
+            said.extend(found.into_iter().map(|one| (path.clone(), settings.clone(), one.text)));
+        }
+    }
+    assert!(said.is_empty(), "{said:#?}");
 }
 
 #[test]

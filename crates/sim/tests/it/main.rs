@@ -17,6 +17,7 @@ mod nic_classes;
 mod parts;
 mod pause;
 mod pause_by_class;
+mod pitfalls;
 mod properties;
 mod racks;
 mod receiver_driven;

@@ -1,0 +1,96 @@
+//! Pairs of settings that can only end badly: each passes by itself, and the two together make one of them useless or harmful.
+//!
+//! Defaults count as settings. A check says nothing where the pair may work, so that a warning is always worth reading: it names both
+//! keys with their values, the reason, and the remedy. [`PAIRS`] has a row for each pair; a new one is a function and a row.
+
+mod around;
+mod faults;
+mod hosts;
+mod losses;
+mod marks;
+mod pauses;
+mod recording;
+mod sources;
+mod timers;
+mod trips;
+mod windows;
+
+use crate::plan::Plan;
+use crate::scenario::Scenario;
+use around::Around;
+
+/// Two settings that do not work together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pitfall {
+    /// Name of the pair, of those in [`pairs`].
+    pub pair: &'static str,
+    /// A sentence with both keys and values, the reason, and the remedy.
+    pub text: String,
+}
+
+/// The first place where a pair of settings does not work.
+type Check = fn(&Around<'_>) -> Option<String>;
+
+/// All pairs, by what goes wrong: timers, windows, marks, losses, pauses, hosts, sources, recording, faults.
+const PAIRS: &[(&str, Check)] = &[
+    ("timeout and round trip", timers::rdma_timeout),
+    ("timeout_few and round trip", timers::rdma_timeout_few),
+    ("resend_after and round trip", timers::resend_after),
+    ("rto_min and timer_tick", timers::coarse_ticks),
+    ("cnp_interval and stop.time", timers::cnp_interval),
+    ("base_rtt and round trip", timers::base_rtt),
+    ("delay target and round trip", timers::delay_target),
+    ("receive_window and delayed_ack", windows::window_of_one),
+    ("receive_window and initial_window", windows::initial_window),
+    ("receive_window and round trip", windows::receive_window),
+    ("max_inflight and round trip", windows::max_inflight),
+    ("socket_buffer and round trip", windows::socket_buffer),
+    ("ecn and port_limit", marks::above_the_limit),
+    ("ecn and buffer", marks::above_the_share),
+    ("ecn and law", marks::none_for_the_law),
+    ("ecn threshold and law", marks::every_packet),
+    ("cnp_class and class", marks::cnps_behind_data),
+    ("not_ect and pause", losses::drops_in_a_lossless_class),
+    ("recovery and buffer", losses::go_back_n_without_pause),
+    ("recovery and loss", losses::go_back_n_on_lossy_cables),
+    ("recovery and routing", losses::go_back_n_out_of_order),
+    ("buffer.alpha and packet", losses::share_below_a_packet),
+    ("credits.share and packet", losses::credits_for_other_packets),
+    ("resume_offset and xoff", pauses::resume_below_nothing),
+    ("watchdog and pauses", pauses::watchdog_of_every_pause),
+    ("watchdog and stop.time", pauses::watchdog_after_the_end),
+    ("pcie_rate and link", hosts::pcie_below_the_link),
+    ("bandwidth and link", hosts::memory_below_the_link),
+    ("level and antagonist", hosts::throttles_nobody),
+    ("antagonist.on and stop.time", hosts::never_rests),
+    ("tx_jitter and link", hosts::jitter_above_a_packet),
+    ("pacing and transport", hosts::paces_nobody),
+    ("shaper.rate and link", hosts::shaper_above_the_link),
+    ("stop.time and round trip", sources::ends_before_an_answer),
+    ("think and stop.time", sources::thinks_to_the_end),
+    ("service and stop.time", sources::serves_to_the_end),
+    ("load and stop.time", sources::no_arrival),
+    ("incast.every and link", sources::incasts_above_the_link),
+    ("warmup and starts", recording::warmup_of_everything),
+    ("samples and stop.time", recording::one_sample),
+    ("samples and packets", recording::finer_than_packets),
+    ("places and traffic", recording::places_without_traffic),
+    ("flow numbers and traffic", recording::flows_that_are_not_there),
+    ("why and endless flows", recording::nothing_to_explain),
+    ("dead cable and routes", faults::dead_from_the_start),
+    ("dead cable and hosts", faults::cut_off),
+    ("reroute_after and fault", faults::routes_too_late),
+];
+
+/// Names of all pairs.
+pub fn pairs() -> impl Iterator<Item = &'static str> {
+    PAIRS.iter().map(|(name, _)| *name)
+}
+
+/// Each pair of a checked scenario that cannot work, at the first place where it does not.
+pub fn pitfalls(scenario: &Scenario, plan: &Plan) -> Vec<Pitfall> {
+    let around = Around::new(scenario, plan);
+    let found =
+        |(pair, check): &(&'static str, Check)| Some(Pitfall { pair, text: check(&around)? });
+    PAIRS.iter().filter_map(found).collect()
+}

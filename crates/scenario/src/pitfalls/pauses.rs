@@ -1,0 +1,77 @@
+//! Pauses that never come, never end, or end in drops.
+
+use super::around::{Around, neat, time};
+use crate::fabric::PauseSettings;
+use crate::pause::{Pausing, Threshold};
+use crate::plan::PlannedCable;
+use crate::quantity::Measure;
+use forebay_units::{Bytes, Span};
+
+/// Accounts of all ingress ports that pause: node, cable, and class.
+fn accounts<'a>(
+    around: &'a Around<'_>,
+    pausing: Pausing<'a>,
+) -> impl Iterator<Item = (usize, PlannedCable, Option<u8>)> + 'a {
+    let classes = pausing.classes();
+    let lanes: Vec<Option<u8>> = match classes {
+        None => vec![None],
+        Some(of) => (0..8).filter(|class| of >> class & 1 == 1).map(Some).collect(),
+    };
+    let ports = around.switch_ports().filter(move |(node, cable)| pausing.pauses(*node, *cable));
+    ports.flat_map(move |(node, cable)| {
+        lanes.clone().into_iter().map(move |lane| (node, cable, lane))
+    })
+}
+
+/// A port that lets its peer go on only when nothing waits any more.
+pub(super) fn resume_below_nothing(around: &Around<'_>) -> Option<String> {
+    let pausing = Pausing::of(around.scenario, around.plan)?;
+    accounts(around, pausing).find_map(|(node, cable, lane)| {
+        let own = pausing.ingress(node, cable, lane);
+        let Threshold::Fixed(xoff) = own.xoff else { return None };
+        (own.resume_offset >= xoff && xoff > Bytes::ZERO).then(|| {
+            format!(
+                "fabric.switch.pause.resume_offset = \"{}\" is no less than xoff = \"{}\", so a port lets its peer resume only when it is empty, and the link idles; write less than xoff",
+                own.resume_offset.text(),
+                xoff.text()
+            )
+        })
+    })
+}
+
+/// Settings with a watchdog, and its time.
+fn watchdogs<'a>(around: &'a Around<'_>) -> impl Iterator<Item = (&'a PauseSettings, Span)> {
+    let pauses = around.scenario.fabric.pauses();
+    let accounts = pauses.flat_map(|pause| pause.accounts().map(|(_, settings)| settings));
+    accounts.filter_map(|settings| Some((settings, settings.watchdog?.after)))
+}
+
+/// A watchdog that no pause is short enough for.
+pub(super) fn watchdog_of_every_pause(around: &Around<'_>) -> Option<String> {
+    watchdogs(around).find_map(|(settings, after)| {
+        let link = around.scenario.fabric.host_link;
+        // Until the port has drained what lies between the thresholds and its peer has heard of it.
+        let least = link.delay * 2 + link.rate.time_for(settings.resume_offset);
+        (after < least).then(|| {
+            format!(
+                "fabric.switch.pause.watchdog.after = \"{}\" is shorter than the shortest pause, {} (resume_offset = \"{}\" at the rate of host_link, and its delay), so every pause ends in drops; write more, for instance \"{}\"",
+                after.text(),
+                time(least),
+                settings.resume_offset.text(),
+                neat((least * 100).max(Span::from_ms(100)))
+            )
+        })
+    })
+}
+
+/// A watchdog that cannot fire in this run.
+pub(super) fn watchdog_after_the_end(around: &Around<'_>) -> Option<String> {
+    let stop = around.scenario.stop.time;
+    let end = stop.since(forebay_units::Time::ZERO);
+    watchdogs(around).find(|(_, after)| *after >= end).map(|(_, after)| {
+        format!(
+            "fabric.switch.pause.watchdog.after = \"{}\" is not before the end of the run, stop.time = \"{stop}\", so the watchdog never fires; write less, or a longer run",
+            after.text()
+        )
+    })
+}

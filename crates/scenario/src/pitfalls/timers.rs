@@ -1,0 +1,138 @@
+//! Timers that fire before what they wait for can come, or not before the end of the run.
+
+use super::around::{Around, Entry, neat, time};
+use crate::quantity::Measure;
+use crate::transport::BaseRtt;
+use forebay_laws::flow::Echo;
+use forebay_units::Span;
+
+/// Nothing is answered before one round trip, so each packet is sent again.
+pub(super) fn rdma_timeout(around: &Around<'_>) -> Option<String> {
+    around.entries.iter().find_map(|entry| {
+        let rdma = entry.transport.rdma()?;
+        early(entry, "timeout", rdma.timeout, rdma.timeout == Span::from_ms(4))
+    })
+}
+
+/// The same for few packets in flight.
+pub(super) fn rdma_timeout_few(around: &Around<'_>) -> Option<String> {
+    around.entries.iter().find_map(|entry| {
+        let rdma = entry.transport.rdma().filter(|rdma| rdma.few > 0)?;
+        let other = rdma.timeout_few != rdma.timeout;
+        early(entry, "timeout_few", rdma.timeout_few, false).filter(|_| other)
+    })
+}
+
+fn early(entry: &Entry<'_>, key: &str, timeout: Span, usual: bool) -> Option<String> {
+    let trip = entry.trip.longest;
+    (timeout < trip).then(|| {
+        format!(
+            "{}.{key} = \"{}\"{} is shorter than the round trip of an empty path of {}, {}, so every packet is sent again before it can be answered; write more, for instance \"{}\"",
+            entry.path,
+            timeout.text(),
+            if usual { " (the default)" } else { "" },
+            entry.at,
+            time(trip),
+            neat(trip * 2)
+        )
+    })
+}
+
+/// Receivers request what is on its way.
+pub(super) fn resend_after(around: &Around<'_>) -> Option<String> {
+    around.entries.iter().find_map(|entry| {
+        let keys = entry.transport.receiver_driven()?;
+        let trip = entry.trip.longest;
+        (keys.resend_after < trip && entry.transport.credit_law().is_none()).then(|| {
+            format!(
+                "{}.resend_after = \"{}\" is shorter than the round trip of an empty path of {}, {}, so receivers request packets that are on their way; write more, for instance \"{}\"",
+                entry.path,
+                keys.resend_after.text(),
+                entry.at,
+                time(trip),
+                neat(trip * 2)
+            )
+        })
+    })
+}
+
+/// No timer of the kernel is finer than its tick.
+pub(super) fn coarse_ticks(around: &Around<'_>) -> Option<String> {
+    around.entries.iter().find_map(|entry| {
+        let tcp = entry.transport.tcp()?;
+        (tcp.rto_min < tcp.timer_tick).then(|| {
+            format!(
+                "{0}.rto_min = \"{1}\" is less than a tick of the kernel's clock, {0}.timer_tick = \"{2}\", so timeouts take one to two ticks whatever it says; write rto_min = \"{2}\" or more, or a finer clock",
+                entry.path,
+                tcp.rto_min.text(),
+                tcp.timer_tick.text()
+            )
+        })
+    })
+}
+
+/// A law that waits for CNPs gets one.
+pub(super) fn cnp_interval(around: &Around<'_>) -> Option<String> {
+    around.entries.iter().find_map(|entry| {
+        let rdma = entry.transport.rdma().filter(|_| entry.echo() == Echo::Cnp)?;
+        let left = around.left(entry);
+        (rdma.cnp_interval >= left).then(|| {
+            format!(
+                "{}.cnp_interval = \"{}\" is as long as what stop.time = \"{}\" leaves {}, so {:?} hears of congestion once; write less, for instance \"50us\"",
+                entry.path,
+                rdma.cnp_interval.text(),
+                around.scenario.stop.time,
+                entry.at,
+                entry.law_name()
+            )
+        })
+    })
+}
+
+/// A law that takes the path for much shorter than it is keeps it idle.
+pub(super) fn base_rtt(around: &Around<'_>) -> Option<String> {
+    around.entries.iter().find_map(|entry| {
+        let BaseRtt::Fixed(base) = entry.transport.rdma()?.base_rtt else { return None };
+        let (shortest, longest) = (entry.trip.shortest, entry.trip.longest);
+        let reads = entry.law.as_ref().is_some_and(|law| law.needs().int);
+        (reads && base * 2 < shortest).then(|| {
+            format!(
+                "{}.base_rtt = \"{}\" is less than half the round trip of any empty path of {}, which takes {} or more, so {:?} holds its windows below what the path carries; write \"{}\", or \"longest\"",
+                entry.path,
+                base.text(),
+                entry.at,
+                time(shortest),
+                entry.law_name(),
+                neat(longest)
+            )
+        })
+    })
+}
+
+/// A delay that the empty path has already counts as congestion.
+pub(super) fn delay_target(around: &Around<'_>) -> Option<String> {
+    around.entries.iter().find_map(|entry| {
+        let trip = entry.trip.shortest;
+        let span = |name: &str| entry.param::<Span>(name);
+        let (key, target) = match entry.law_name() {
+            "timely" => ("t_high", span("t_high")?),
+            "swift" => {
+                let scaled = entry.param::<bool>("flow_scaling") == Some(true);
+                let range = span("fs_range").filter(|_| scaled).unwrap_or(Span::ZERO);
+                ("base_target", span("base_target")? + span("hop_scale")? * 8 + range)
+            }
+            _ => return None,
+        };
+        (target < trip).then(|| {
+            format!(
+                "{:?} takes a round trip above {} for congestion ({key} in {}.params), and an empty path of {} takes {} already, so its rate falls without end; write {key} = \"{}\" or more",
+                entry.law_name(),
+                time(target),
+                if entry.traffic.params.is_empty() { &entry.path } else { &entry.at },
+                entry.at,
+                time(trip),
+                neat(trip * 2)
+            )
+        })
+    })
+}

@@ -1,0 +1,63 @@
+//! Pairs of settings that cannot work: each with a scenario that ends badly and a near neighbour of which nothing is said.
+//!
+//! `crates/sim/tests/it/pitfalls.rs` runs them.
+
+use forebay_scenario::pitfalls::{pairs, pitfalls};
+use forebay_scenario::plan::Plan;
+use std::collections::BTreeSet;
+
+#[path = "../data/pitfalls.rs"]
+mod cases;
+
+use cases::{CASES, Case};
+
+fn said(case: &Case, sets: &[(&str, &str)]) -> Vec<(&'static str, String)> {
+    let sets = [case.both, sets].concat();
+    let loaded = forebay_scenario::text_with("pair.toml", case.base, &sets)
+        .unwrap_or_else(|e| panic!("{}: {e}", case.pair));
+    let plan = Plan::of(&loaded.scenario.fabric);
+    pitfalls(&loaded.scenario, &plan).into_iter().map(|one| (one.pair, one.text)).collect()
+}
+
+/// The sentence for a pair names both keys and their values.
+#[test]
+fn each_pair_is_warned_of_and_its_near_neighbour_is_not() {
+    let mut wrong = Vec::new();
+    for case in CASES {
+        let (bad, good) = (said(case, case.bad), said(case, case.good));
+        let own = bad.iter().find(|(pair, _)| *pair == case.pair);
+        match own {
+            None => wrong.push(format!("{}: nothing is said, but {bad:?}", case.pair)),
+            Some((_, text)) => {
+                for word in case.says.iter().filter(|word| !text.contains(**word)) {
+                    wrong.push(format!("{}: no {word:?} in: {text}", case.pair));
+                }
+            }
+        }
+        if let Some((_, text)) = good.iter().find(|(pair, _)| *pair == case.pair) {
+            wrong.push(format!("{}: the neighbour is warned of: {text}", case.pair));
+        }
+        let others: Vec<_> = good.iter().filter(|(pair, _)| *pair != case.pair).collect();
+        if !others.is_empty() {
+            wrong.push(format!("{}: of the neighbour: {others:?}", case.pair));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_pair_has_a_case() {
+    let tested: BTreeSet<&str> = CASES.iter().map(|case: &Case| case.pair).collect();
+    assert_eq!(tested, pairs().collect());
+}
+
+/// A sentence ends with what to write instead.
+#[test]
+fn every_sentence_has_a_remedy() {
+    for case in CASES {
+        for (pair, text) in said(case, case.bad) {
+            let remedy = text.rsplit("; ").next().unwrap_or_default();
+            assert!(remedy.contains("write") || remedy.contains("add a path"), "{pair}: {text}");
+        }
+    }
+}
