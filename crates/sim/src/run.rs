@@ -16,6 +16,7 @@ use forebay_engine::{
 use forebay_record::RunRecord;
 use forebay_record::why::Log;
 use forebay_scenario::model::Scenario;
+use forebay_scenario::plan::Plan;
 use forebay_units::{Span, Time};
 use std::sync::atomic::Ordering;
 
@@ -81,7 +82,8 @@ pub struct Simulation<'a> {
     deadlocks: Option<Deadlocks>, // where something may pause
     captures: Option<Captures<'a>>,
     links: Option<LinkSamples>,
-    follows: bool, // some flows
+    follows: bool,      // some flows
+    look: Option<Look>, // where windows are longer than it may be between two looks
 }
 
 impl<'a> Simulation<'a> {
@@ -146,6 +148,7 @@ impl<'a> Simulation<'a> {
         let captures = outputs
             .captures
             .map(|sink| Captures::new(sink, &mut built.taps, &built.common, &built.plan.names));
+        let look = Look::new(scenario, &built.plan, engine.stats().window);
         let links = outputs.links.then(|| LinkSamples::new(&built, last, goal.is_some())).flatten();
         Ok(Self {
             scenario,
@@ -161,6 +164,7 @@ impl<'a> Simulation<'a> {
             captures,
             links,
             follows: outputs.follow.is_some(),
+            look,
         })
     }
 
@@ -174,6 +178,11 @@ impl<'a> Simulation<'a> {
         self.goal.map(|goal| goal.done)
     }
 
+    /// Events handled so far: arrivals, timers, samples. They depend on the engine, and no result may.
+    pub fn events(&self) -> u64 {
+        self.engine.stats().events.iter().sum()
+    }
+
     /// Packets pushed onto links so far.
     pub fn packet_hops(&self) -> u64 {
         self.engine.pushed()
@@ -185,8 +194,10 @@ impl<'a> Simulation<'a> {
             let until = until.min(self.last);
             let next = |every| (self.engine.now() + Span::from_ps(1)).round_up(every);
             let pauses = self.deadlocks.as_ref().map_or(Time::MAX, |_| next(deadlock::CHECK_EVERY));
+            let look = self.look.as_ref().map_or(Time::MAX, |look| look.next(self.engine.now()));
             let boundary = until
                 .min(pauses)
+                .min(look)
                 .min(self.built.timeline.next())
                 .min(self.captures.as_ref().map_or(Time::MAX, Captures::next))
                 .min(self.links.as_ref().map_or(Time::MAX, LinkSamples::next))
@@ -232,6 +243,9 @@ impl<'a> Simulation<'a> {
                     }
                 }
                 ended => self.ended = Some(ended),
+            }
+            if let Some(look) = &mut self.look {
+                look.spent(self.engine.stats().events.iter().sum());
             }
             let now = self.engine.now();
             if let Some(links) = self.links.as_mut().filter(|links| links.next() <= now) {
@@ -311,6 +325,54 @@ impl Simulation<'_> {
         record.interrupted = true;
         record.deadlocks = self.deadlocks.clone().unwrap_or_default().finish().0;
         record
+    }
+}
+
+/// Between two looks at whether the run is still wanted, where the engine, which looks at each window, would not for long.
+#[derive(Clone, Copy, Debug)]
+struct Look {
+    least: Span, // in which full links and all samplers have `MOST_UNWATCHED` events
+    step: Span,
+    events: u64,
+}
+
+/// Events between two looks: well below a second of work.
+const MOST_UNWATCHED: u64 = 2_000_000;
+
+/// How much longer than on a full fabric it may be while little happens.
+const PATIENCE: u64 = 16;
+
+impl Look {
+    fn new(scenario: &Scenario, plan: &Plan, window: Span) -> Option<Self> {
+        let packet = scenario.largest_packet().get().max(64) as f64 * 8.0;
+        let links: f64 = plan.cables.iter().map(|c| 2.0 * c.link.rate.get() as f64 / packet).sum();
+        let output = &scenario.output;
+        let every = [
+            output.queues.as_ref().map(|one| one.every),
+            output.flows.as_ref().map(|one| one.every),
+            output.memory.as_ref().map(|one| one.every),
+        ];
+        let nodes = plan.names.len() as f64;
+        let samples: f64 =
+            every.into_iter().flatten().map(|every| nodes / every.as_secs_f64().max(1e-12)).sum();
+        let seconds = MOST_UNWATCHED as f64 / (links + samples).max(1.0);
+        let least = Span::from_ps((seconds * 1e12).clamp(1.0, 8e16) as u64);
+        (least < window).then_some(Self { least, step: least, events: 0 })
+    }
+
+    fn next(&self, now: Time) -> Time {
+        now.saturating_add(self.step)
+    }
+
+    /// Takes longer steps where little has happened since the last one.
+    fn spent(&mut self, events: u64) {
+        let spent = events - self.events;
+        self.events = events;
+        self.step = match spent {
+            few if few < MOST_UNWATCHED / 32 => (self.step * 2).min(self.least * PATIENCE),
+            many if many > MOST_UNWATCHED => self.least,
+            _ => self.step,
+        };
     }
 }
 
