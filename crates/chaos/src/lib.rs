@@ -4,6 +4,7 @@
 //! takes lines out of a failing text for as long as it fails in the same way.
 
 pub mod check;
+pub mod forecast;
 pub mod shrink;
 pub mod wide;
 

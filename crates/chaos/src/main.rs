@@ -2,6 +2,7 @@
 
 use clap::Parser;
 use forebay_chaos::check::{Found, check};
+use forebay_chaos::forecast::Compared;
 use forebay_chaos::shrink::shrink;
 use forebay_chaos::wide::draw;
 use std::path::PathBuf;
@@ -17,6 +18,9 @@ struct Args {
     /// Seed of the first one; the others follow it
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
+    /// Hold forecasts against what happens instead, with pilots of so many events
+    #[arg(long, value_name = "EVENTS")]
+    forecast: Option<u64>,
     /// Print the scenario of the first seed and run nothing
     #[arg(long)]
     print: bool,
@@ -32,6 +36,13 @@ fn main() -> ExitCode {
     let args = Args::parse();
     if args.print {
         print!("{}", draw(args.seed));
+        return ExitCode::SUCCESS;
+    }
+    if let Some(budget) = args.forecast {
+        let seeds = args.seed..args.seed.saturating_add(args.cases);
+        let all = Compared::all(seeds, budget);
+        all.iter().filter(|one| !one.is_right()).for_each(|one| println!("{one}"));
+        println!("{}", Compared::summary(&all));
         return ExitCode::SUCCESS;
     }
     // A panic is one of the results, and its message is in it.

@@ -116,7 +116,7 @@ impl Scenario {
     /// Forecast of one seed: seconds of one core, bytes of memory for one simulation, flows, packet-hops.
     fn estimate(&self) -> (f64, f64, f64) {
         let scenario = &self.loaded.scenario;
-        let estimate = Estimate::of(scenario, &Plan::of(&scenario.fabric));
+        let estimate = Estimate::measured(scenario, &Plan::of(&scenario.fabric));
         (estimate.cpu_s, estimate.memory(1, 1), estimate.flows)
     }
 

@@ -642,3 +642,27 @@ pub struct RunRecord {
     /// Digest of every delivery and drop.
     pub digest: u64,
 }
+
+impl RunRecord {
+    /// Rows of this simulation in all tables of a run directory.
+    pub fn rows(&self) -> u64 {
+        let tables = [
+            1, // of runs.csv
+            self.hosts.len(),
+            self.flows.len(),
+            self.credits.len(),
+            self.class_arrivals.len(),
+            self.connections.len(),
+            self.rpcs.len(),
+            self.ports.len(),
+            self.links.len(),
+            self.class_pauses.len(),
+            self.deadlocks.len(),
+            self.memory.len(),
+            self.memory_series.iter().map(|series| series.samples.len()).sum(),
+            self.series.iter().map(|series| series.values.len()).sum(),
+            self.why.len(),
+        ];
+        tables.into_iter().map(|rows| rows as u64).sum()
+    }
+}

@@ -1,14 +1,18 @@
 //! What a run will cost, before it runs: flows, packet-hops, seconds, bytes.
 //!
-//! A forecast from means: offered payload (never more than the hosts' links carry in the time), the mean length
-//! of a shortest path, one ACK per segment or per two. It knows nothing of losses. The time per packet-hop is a
-//! typical one for the size of the fabric; [`NS_PER_HOP`] says where it comes from.
+//! First a forecast from means: offered payload (never more than the hosts' links carry in the time), the mean length
+//! of a shortest path, one ACK per segment or per two. It knows nothing of losses. Then a [`Pilot`] corrects it: the first part of the
+//! first seed, which is simulated. The time per packet-hop is a typical one for the size of the fabric; [`NS_PER_HOP`] says where it
+//! comes from.
 
+mod most;
 mod overflow;
+mod pilot;
 mod rpc;
 mod samples;
 
 pub use overflow::overflow;
+pub use pilot::Pilot;
 
 use forebay_scenario::model::{Scenario, TrafficKind, Transport};
 use forebay_scenario::plan::Plan;
@@ -20,10 +24,10 @@ use std::collections::VecDeque;
 /// shared two-core server; larger fabrics miss the caches more often.
 const NS_PER_HOP: [(f64, f64); 3] = [(128.0, 45.0), (1024.0, 60.0), (8192.0, 100.0)];
 
-/// Measured: what a process has before anything is laid out; what a busy host costs with its share of the fabric and of
+/// Measured: what a process has with the smallest run, its report included (25 to 95 MB); what a busy host costs with its share of the fabric and of
 /// packets in flight (25 to 60 KB at 128 to 8,192 hosts); what a flow costs while it waits in the table; and what it costs
 /// when rows, summary and report are made of it at the end.
-const BYTES_OF_PROGRAM: f64 = 5e6;
+const BYTES_OF_PROGRAM: f64 = 95e6;
 const BYTES_PER_HOST: f64 = 40e3;
 const BYTES_PER_FLOW: f64 = 40.0;
 const BYTES_PER_RECORDED_FLOW: f64 = 630.0;
@@ -33,6 +37,12 @@ const NS_PER_FLOW: f64 = 2300.0;
 const FLOW_ROW: f64 = 115.0;
 const PORT_ROW: f64 = 130.0;
 const RPC_ROW: f64 = 90.0;
+/// A row of links over time, which has up to 200 intervals.
+const LINKS_ROW: f64 = 3e3;
+/// Rows of links, about, where a fabric is drawn in groups.
+const MOST_BUNDLES: f64 = 400.0;
+/// CPU of the second run of output.why: of a packet-hop, for each packet that stands in the queue meanwhile. Measured: 175 us behind 1,500.
+const NS_PER_QUEUED: f64 = 117.0;
 /// CPU to take, keep and write one sample.
 const NS_PER_SAMPLE: f64 = 200.0;
 /// From the types: a connection has two flows, their senders and receivers, and two applications; an RPC is a row of 48 B,
@@ -53,26 +63,96 @@ pub struct Estimate {
     pub payload: f64,
     /// Mean links of a path.
     pub hops: f64,
-    /// Packets times links, ACKs included.
+    /// Packets times links, ACKs and credits included.
     pub packet_hops: f64,
-    /// CPU seconds on one thread.
+    /// When the run ends, in seconds of virtual time.
+    pub end_s: f64,
+    /// Longest round trip of an empty path, in seconds.
+    pub trip_s: f64,
+    /// Whether a pilot ran to the end, so that packet-hops and rows are those of the first seed.
+    pub exact: bool,
+    /// CPU seconds on one thread: packet-hops, flows, samples, and the second run of output.why.
     pub cpu_s: f64,
+    /// Of these, seconds of packet-hops alone.
+    pub hops_s: f64,
     /// The rate assumed for that.
     pub ns_per_hop: f64,
     /// Bytes while the simulation goes on.
     pub bytes: f64,
     /// Bytes of its results, which are kept until all seeds are written.
     pub result_bytes: f64,
-    /// Rows of samples, if the run goes on until `stop.time`.
+    /// Rows of samples.
     pub samples: f64,
     /// Rows of all tables.
     pub rows: f64,
     /// Bytes of them on disk.
     pub disk: f64,
+    /// Rows that no seed has more of.
+    pub rows_most: f64,
+    /// Bytes of as many.
+    pub disk_most: f64,
+    why: bool,
+    queued: f64, // packets at a port where many stand
 }
 
+/// Rows of a run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rows {
+    pub samples: f64,
+    pub links: f64,
+    pub all: f64,
+}
+
+/// Events of a pilot: a fifth of a second.
+const BUDGET: u64 = 1_000_000;
+/// Larger fabrics take longer to lay out than a pilot is worth.
+const MOST_HOSTS: usize = 10_000;
+/// Samples in memory, and rows of them.
+const BYTES_PER_SAMPLE: f64 = 40.0;
+const SAMPLE_ROW: f64 = 60.0;
+
 impl Estimate {
-    /// Forecasts one seed.
+    /// Forecasts one seed from a pilot; from means alone where the fabric is too large for one.
+    pub fn measured(scenario: &Scenario, plan: &Plan) -> Self {
+        Self::within(scenario, plan, BUDGET)
+    }
+
+    /// The same with a pilot of so many events.
+    pub fn within(scenario: &Scenario, plan: &Plan, budget: u64) -> Self {
+        let mut all = Self::of(scenario, plan);
+        if plan.hosts <= MOST_HOSTS
+            && all.flows + all.endless < 1e6
+            && let Ok(pilot) = Pilot::run(scenario, plan, budget)
+        {
+            pilot.correct(scenario, &mut all);
+            all.fill_time();
+        }
+        all
+    }
+
+    /// Rows, and what they take on disk and in memory.
+    fn fill_rows(&mut self, rows: Rows) {
+        (self.samples, self.rows) = (rows.samples, rows.all.min(self.rows_most));
+        let others = (rows.all - rows.samples - rows.links).max(0.0);
+        let disk = rows.samples * SAMPLE_ROW + others * FLOW_ROW + rows.links * LINKS_ROW;
+        self.disk = disk.min(self.disk_most);
+        self.result_bytes = self.flows * BYTES_PER_RECORDED_FLOW
+            + self.rpcs * BYTES_PER_RECORDED_RPC
+            + rows.samples * BYTES_PER_SAMPLE;
+    }
+
+    /// Seconds of what there is to do.
+    fn fill_time(&mut self) {
+        self.hops_s = self.packet_hops * self.ns_per_hop / 1e9;
+        let again = match self.why {
+            true => self.hops_s + self.packet_hops * self.queued * NS_PER_QUEUED / 1e9,
+            false => 0.0,
+        };
+        self.cpu_s =
+            self.hops_s + again + (self.flows * NS_PER_FLOW + self.samples * NS_PER_SAMPLE) / 1e9;
+    }
+
+    /// Forecasts one seed from means.
     pub fn of(scenario: &Scenario, plan: &Plan) -> Self {
         let hosts = Hosts::of_plan(plan, &scenario.fabric.topology);
         let seconds = scenario.stop.time.as_secs_f64();
@@ -127,19 +207,30 @@ impl Estimate {
             if scenario.transport.tcp().is_some_and(|tcp| tcp.delayed_ack) { 0.5 } else { 1.0 };
         all.packet_hops = segments * all.hops * (1.0 + acks);
         all.ns_per_hop = ns_per_hop(hosts.names.len() as f64);
-        all.cpu_s = all.packet_hops * all.ns_per_hop / 1e9;
+        all.trip_s = 2.0 * longest_delay(plan, all.hops);
+        all.end_s = match scenario.stop.flows && all.endless == 0.0 {
+            true => ends(scenario, &all, line).min(seconds),
+            false => seconds,
+        };
         all.bytes += hosts.names.len() as f64 * BYTES_PER_HOST + all.flows * BYTES_PER_FLOW;
         all.result_bytes = all.flows * BYTES_PER_RECORDED_FLOW + all.rpcs * BYTES_PER_RECORDED_RPC;
         let samples = samples::of(scenario, plan, &all);
         let ports = plan.cables.len() as f64 * 2.0;
         all.samples = samples.rows;
-        all.rows = samples.rows + all.flows + all.endless + ports + all.rpcs;
+        let links = ports.min(MOST_BUNDLES);
+        let fixed = hosts.names.len() as f64 + 1.0 + ports + links;
+        all.rows = samples.rows + all.flows + all.endless + all.rpcs + fixed;
         all.disk = samples.disk
             + (all.flows + all.endless) * FLOW_ROW
             + ports * PORT_ROW
+            + links * LINKS_ROW
             + all.rpcs * RPC_ROW;
         all.result_bytes += samples.memory;
-        all.cpu_s += (all.flows * NS_PER_FLOW + samples.rows * NS_PER_SAMPLE) / 1e9;
+        all.why = scenario.output.why.is_some();
+        all.queued = queued(scenario);
+        (all.rows_most, all.disk_most) = most::rows(scenario, plan, &hosts);
+        (all.rows, all.disk) = (all.rows.min(all.rows_most), all.disk.min(all.disk_most));
+        all.fill_time();
         all
     }
 
@@ -162,6 +253,14 @@ pub struct Machine {
 }
 
 impl Machine {
+    /// The forecast of a pilot in place of that from means, where there is memory to lay the fabric out.
+    pub fn measured(&self, scenario: &Scenario, plan: &Plan, means: Estimate) -> Estimate {
+        match self.memory.is_none_or(|free| means.memory(1, 1) < free) {
+            true => Estimate::measured(scenario, plan),
+            false => means,
+        }
+    }
+
     /// Sentences if a run may want more memory or more room on disk than there is now.
     pub fn too_small(&self, memory: f64, disk: f64) -> Vec<String> {
         let more = |bytes: f64, free: Option<f64>| free.filter(|free| bytes > *free);
@@ -200,6 +299,46 @@ impl Machine {
             )
         })
     }
+}
+
+/// Seconds of a path of so many links with the longest delays.
+fn longest_delay(plan: &Plan, hops: f64) -> f64 {
+    let of = |host: bool| {
+        let cables = plan.cables.iter().filter(|c| ((c.a as usize) < plan.hosts) == host);
+        cables.map(|cable| cable.link.delay.as_secs_f64()).fold(0.0, f64::max)
+    };
+    2.0 * of(true) + (hops - 2.0).max(0.0) * of(false)
+}
+
+/// When all finite flows have ended, in seconds: after the last has begun, a few round trips of slow start, and their bytes at the
+/// rate of the hosts together.
+fn ends(scenario: &Scenario, all: &Estimate, line: f64) -> f64 {
+    let last = |traffic: &forebay_scenario::model::Traffic| match &traffic.kind {
+        TrafficKind::Poisson { .. } => traffic.until.min(scenario.stop.time).as_secs_f64(),
+        TrafficKind::Incast { every: Some(every), rounds, .. } => {
+            traffic.start.as_secs_f64() + every.as_secs_f64() * f64::from(*rounds)
+        }
+        TrafficKind::List { flows, .. } => {
+            let starts = flows.iter().filter(|flow| flow.after.is_none());
+            starts.map(|flow| flow.at.as_secs_f64()).fold(0.0, f64::max)
+        }
+        _ => traffic.start.as_secs_f64(),
+    };
+    let last = scenario.traffic.iter().map(last).fold(0.0, f64::max);
+    let mean = all.payload / all.flows.max(1.0);
+    let rounds = 2.0 + (mean / 15_000.0).max(1.0).log2();
+    last + rounds * all.trip_s + 2.0 * all.payload / line.max(1.0)
+}
+
+/// Packets that stand at a port where traffic is explained: a mark's worth of queue, of packets as small as the flows.
+fn queued(scenario: &Scenario) -> f64 {
+    let packets = |traffic: &forebay_scenario::model::Traffic| {
+        let transport = scenario.transport_of(traffic);
+        let (_, mean) = mean_size(&traffic.kind);
+        let payload = if mean > 0.0 { mean.min(transport.mss.get() as f64) } else { 1_000.0 };
+        30_000.0 / (payload + transport.header.get() as f64)
+    };
+    scenario.traffic.iter().map(packets).fold(1.0, f64::max)
 }
 
 /// Whether it has no end, and else the mean payload.
@@ -290,8 +429,9 @@ mod tests {
         // Four ports of the switch and the goodput of all hosts, at 0, 10 us ... 990 us.
         let (every_10us, said) = one("queues = { every = \"10us\" }");
         assert_eq!((every_10us.samples, said), (500.0, None));
-        assert!(every_10us.disk > 500.0 * 30.0 && every_10us.disk < 500.0 * 80.0);
         let none = one("").0;
+        let more = every_10us.disk - none.disk;
+        assert!(more > 500.0 * 30.0 && more < 500.0 * 80.0, "{more}");
         assert_eq!(none.samples, 0.0);
         assert!(every_10us.cpu_s > none.cpu_s && every_10us.result_bytes > none.result_bytes);
         let (fine, said) = one("queues = { every = \"1ps\" }");
@@ -322,8 +462,8 @@ mod tests {
     #[test]
     fn memory_counts_simulations_at_once_and_results_of_all_seeds() {
         let e = Estimate { bytes: 1e6, result_bytes: 1e5, ..Estimate::default() };
-        assert_eq!(e.memory(1, 8), 5e6 + 1e6 + 1e5);
-        assert_eq!(e.memory(10, 2), 5e6 + 2e6 + 1e6);
+        assert_eq!(e.memory(1, 8), 95e6 + 1e6 + 1e5);
+        assert_eq!(e.memory(10, 2), 95e6 + 2e6 + 1e6);
         let machine = Machine { memory: Some(1e9), disk: Some(1e9), place: "there".into() };
         assert!(machine.too_small(1.0, 1.0).is_empty());
         let said = machine.too_small(1e18, 1e18);

@@ -1,7 +1,7 @@
 //! What samples cost: rows of series.csv and memory_series.csv, their bytes in memory and on disk.
 //!
-//! Those of queues and of hosts are as many as there are instants before `stop.time`; those of flows are taken while a flow
-//! is alive, which is guessed.
+//! Those of queues and of hosts are as many as there are instants before the end; those of flows are taken while a flow is alive, which is
+//! guessed.
 
 use super::Estimate;
 use forebay_scenario::model::Scenario;
@@ -22,11 +22,15 @@ pub struct Samples {
     pub disk: f64,
 }
 
-/// Counts them.
+/// Whether one of these patterns stands for this name.
+pub fn named(patterns: &[String], name: &str) -> bool {
+    patterns.iter().any(|pattern| matches(pattern, name))
+}
+
+/// Counts them, of a run that ends as `known` says.
 pub fn of(scenario: &Scenario, plan: &Plan, known: &Estimate) -> Samples {
-    let length = scenario.stop.time.as_ps() as f64;
+    let length = known.end_s * 1e12;
     let instants = |every: Span| (length / every.as_ps().max(1) as f64).ceil();
-    let named = |patterns: &[String], name: &String| patterns.iter().any(|p| matches(p, name));
     let mut all = Samples { rows: 0.0, memory: 0.0, disk: 0.0 };
     let mut add = |rows: f64, row: f64| {
         all.rows += rows;
@@ -58,10 +62,11 @@ pub fn of(scenario: &Scenario, plan: &Plan, known: &Estimate) -> Samples {
         let share = hosts.count() as f64 / plan.hosts.max(1) as f64;
         let (endless, finite) = (known.endless * share, known.flows * share);
         let most = f64::from(flows.most);
-        // Three times as long as on an idle network.
+        // Three times as long as on an idle network: a round trip, and its bytes at the rate of a host.
         let line = scenario.fabric.host_link.rate.get() as f64 / 8.0;
         let mean = known.payload / (known.flows + known.endless).max(1.0);
-        let alive = (3e12 * mean / line.max(1.0)).min(length) / flows.every.as_ps().max(1) as f64;
+        let alone = known.trip_s + mean / line.max(1.0);
+        let alive = (3e12 * alone).min(length) / flows.every.as_ps().max(1) as f64;
         let endless = endless.min(most);
         let rows = endless * instants(flows.every) + finite.min(most - endless) * alive.max(1.0);
         add(rows * PER_FLOW, ROW + 30.0);

@@ -35,7 +35,7 @@ const USES: [(&str, &[&str]); 22] = [
     ),
     ("study", &["units", "laws", "record", "scenario", "sim"]), // seeds, sweeps, expectations: moves out of cli
     ("playground", &["units", "scenario", "record", "sim", "study"]),
-    ("chaos", &["units", "laws", "record", "scenario", "sim"]),
+    ("chaos", &["units", "laws", "record", "scenario", "sim", "study"]),
     ("tidy", &[]), // its tests read source files
     ("fuzz", &[]), // its tests read what scenario and record parse
     ("cli", &["units", "laws", "record", "scenario", "sim", "validate", "study"]),
