@@ -196,6 +196,9 @@ pub struct Run {
     /// Replace the run that the results directory holds
     #[arg(long)]
     pub force: bool,
+    /// Start even if the run is expected to need more memory or disk than is free
+    #[arg(long)]
+    pub over_budget: bool,
     /// Print summary.json on stdout instead of the table
     #[arg(long)]
     pub json: bool,

@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use crate::machine::cores;
 use crate::{expect, human, machine, say};
 use forebay_scenario::model::TrafficKind;
+use forebay_scenario::pitfalls::pitfalls;
 use forebay_scenario::plan::Plan;
 use forebay_scenario::resolved_with;
 use forebay_scenario::workload::{Hosts, forecast};
@@ -30,21 +31,31 @@ pub fn check(args: &Check) -> Result<(), Failure> {
     if args.resolved {
         return say::data(&resolved_with(scenario, &loaded.expect));
     }
+    let plan = Plan::of(&scenario.fabric);
+    let mut pairs: Vec<String> =
+        pitfalls(scenario, &plan).into_iter().map(|one| one.text).collect();
     let points = loaded.points();
     for point in points.iter().filter(|point| !point.is_empty()) {
         // A value may keep to the grammar and still not fit the rest.
-        args.input.load_with(point)?;
+        let scenario = args.input.load_with(point)?.scenario;
+        let values: Vec<String> =
+            point.iter().map(|(key, value)| format!("{key} = {value}")).collect();
+        for one in pitfalls(&scenario, &Plan::of(&scenario.fabric)) {
+            if !pairs.iter().any(|text| text.starts_with(&one.text)) {
+                pairs.push(format!("{} (with {})", one.text, values.join(", ")));
+            }
+        }
     }
-    let plan = Plan::of(&scenario.fabric);
     let estimate = Estimate::of(scenario, &plan);
     let seeds = scenario.seeds.len();
-    let (one, all) = (estimate.memory(1, 1), estimate.memory(seeds, cores()));
     let runs = points.len() * scenario.seeds.len();
-    let disk = estimate.disk * runs as f64;
     let here = machine::here(Path::new("results"));
     if let Some(why) = here.hopeless(scenario, &estimate) {
         return Err(Failure::Input(format!("{name}: {why}")));
     }
+    let estimate = here.measured(scenario, &plan, estimate);
+    let (one, all) = (estimate.memory(1, 1), estimate.memory(seeds, cores()));
+    let disk = estimate.disk * runs as f64;
     // Before anything is laid out, which may itself take what there is not.
     let warnings = here.too_small(all, disk);
     if !args.json {
@@ -59,8 +70,10 @@ pub fn check(args: &Check) -> Result<(), Failure> {
             Some(layout.finish())
         }
     };
-    let warnings: Vec<String> =
-        outcome.iter().flat_map(|laid| laid.warnings.clone()).chain(warnings).collect();
+    let laid = outcome.iter().flat_map(|laid| &laid.warnings);
+    let others = laid.filter(|text| !pairs.contains(text)).cloned();
+    let said: Vec<String> = others.chain(pairs.iter().cloned()).collect();
+    let warnings: Vec<String> = said.iter().cloned().chain(warnings).collect();
 
     if args.json {
         return say::json(&json!({
@@ -76,12 +89,17 @@ pub fn check(args: &Check) -> Result<(), Failure> {
             "payload_bytes": estimate.payload.round(),
             "packet_hops": estimate.packet_hops.round(),
             "assumed_ns_per_packet_hop": estimate.ns_per_hop,
+            "packet_hops_are_exact": estimate.exact,
             "cpu_seconds": estimate.cpu_s,
+            "cpu_seconds_of_packet_hops": estimate.hops_s,
+            "end_us": estimate.end_s * 1e6,
             "memory_bytes_one_seed": one.round(),
             "memory_bytes": all.round(),
             "samples": estimate.samples.round(),
             "rows": estimate.rows.round(),
+            "rows_at_most": estimate.rows_most.round(),
             "disk_bytes_one_seed": estimate.disk.round(),
+            "disk_bytes_one_seed_at_most": estimate.disk_most.round(),
             "disk_bytes": disk.round(),
             "free_memory_bytes": here.memory,
             "free_disk_bytes": here.disk,
@@ -90,12 +108,14 @@ pub fn check(args: &Check) -> Result<(), Failure> {
             "warnings": warnings,
         }));
     }
-    for warning in outcome.iter().flat_map(|laid| &laid.warnings) {
-        say::warning(warning);
-    }
+    said.iter().for_each(|warning| say::warning(warning));
     let mut text = String::new();
     let mut row = |label: &str, value: String| text.push_str(&format!("{label:<10}{value}\n"));
-    row("scenario", format!("{}: no problems", scenario.name));
+    let verdict = match said.len() {
+        0 => "no problems".into(),
+        n => format!("no errors, {}", human::counted(n, "warning")),
+    };
+    row("scenario", format!("{}: {verdict}", scenario.name));
     row(
         "fabric",
         format!(
@@ -141,10 +161,11 @@ pub fn check(args: &Check) -> Result<(), Failure> {
     row(
         "work",
         format!(
-            "about {} packet-hops per seed, {} of one core at {:.0} ns each",
+            "about {} packet-hops per seed, {} of one core at {:.0} ns each{}",
             human::si(estimate.packet_hops),
-            human::duration(estimate.cpu_s),
-            estimate.ns_per_hop
+            human::duration(estimate.hops_s),
+            estimate.ns_per_hop,
+            rest_of_work(&estimate)
         ),
     );
     for sentence in overflow(scenario) {
@@ -155,15 +176,15 @@ pub fn check(args: &Check) -> Result<(), Failure> {
         _ => format!(", {} for all {seeds}, {} at a time", human::bytes_f(all), cores().min(seeds)),
     };
     row("memory", format!("about {} for one seed{rest}", human::bytes_f(one)));
-    let ends_early = scenario.stop.flows && estimate.endless == 0.0 && estimate.samples > 0.0;
     row(
         "files",
         format!(
-            "{} {} for one seed: {} rows, {} of them samples",
-            if ends_early { "at most" } else { "about" },
+            "about {} for one seed: {} rows, {} of them samples; at most {} and {} rows",
             human::bytes_f(estimate.disk),
             human::si(estimate.rows),
-            human::si(estimate.samples)
+            human::si(estimate.samples),
+            human::bytes_f(estimate.disk_most),
+            human::si(estimate.rows_most)
         ),
     );
     if let (Some(memory), Some(disk)) = (here.memory, here.disk) {
@@ -191,4 +212,17 @@ pub fn check(args: &Check) -> Result<(), Failure> {
         ),
     );
     say::data(&text)
+}
+
+/// What a seed costs beside its packet-hops, where that shows.
+fn rest_of_work(estimate: &Estimate) -> String {
+    let rest = estimate.cpu_s - estimate.hops_s;
+    match rest > 0.05 * estimate.cpu_s && rest > 0.05 {
+        true => format!(
+            ", and {} for flows, samples and output.why: {} in all",
+            human::duration(rest),
+            human::duration(estimate.cpu_s)
+        ),
+        false => String::new(),
+    }
 }

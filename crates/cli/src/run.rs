@@ -10,6 +10,7 @@ use crate::surroundings::Here;
 use crate::{about, clock, expect, human, interrupt, machine, place, say};
 use forebay_record::{Finished, RunDir, RunRecord, Volatile};
 use forebay_scenario::model::Scenario;
+use forebay_scenario::pitfalls::pitfalls;
 use forebay_scenario::plan::Plan;
 use forebay_sim::Options;
 use forebay_study::progress::State;
@@ -34,17 +35,30 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     let bands = expect::bands(&args.input.name(), &loaded.expect)?;
     let scenario = &loaded.scenario;
     let about = about::about(scenario, &loaded.expect);
-    let estimate = Estimate::of(scenario, &Plan::of(&scenario.fabric));
+    let plan = Plan::of(&scenario.fabric);
+    let estimate = Estimate::of(scenario, &plan);
     let near = args.out.as_deref().unwrap_or(Path::new("results"));
     let here = machine::here(near);
     if let Some(why) = here.hopeless(scenario, &estimate) {
         return Err(Failure::Input(format!("{}: {why}", args.input.name())));
     }
+    let estimate = here.measured(scenario, &plan, estimate);
+    let meter = Meter::new(args.show); // its clock begins with the run
+    let threads = threads(args.threads);
+    let jobs = args.jobs.unwrap_or_else(|| cores() / threads).clamp(1, scenario.seeds.len());
+    let memory = estimate.memory(scenario.seeds.len(), jobs);
+    let disk = estimate.disk * scenario.seeds.len() as f64;
+    let too_small = here.too_small(memory, disk);
+    if let (Some(why), false) = (too_small.first(), args.over_budget) {
+        let text = format!("{}: {why}; --over-budget starts it all the same", args.input.name());
+        return Err(Failure::Input(text));
+    }
+    let pairs: Vec<String> = pitfalls(scenario, &plan).into_iter().map(|one| one.text).collect();
+    too_small.iter().chain(&pairs).for_each(|warning| say::warning(warning));
     interrupt::listen(); // before there is a folder to leave behind
     let (dir, place) = place::begin(args.out.as_deref(), args.force, &scenario.name, &about)?;
     let at = dir.path().to_path_buf();
 
-    let meter = Meter::new(args.show);
     if !loaded.sweep.is_empty() {
         let points: usize = loaded.sweep.iter().map(|(_, values)| values.len()).product();
         say::note(&format!(
@@ -52,12 +66,7 @@ pub fn run(args: &Run) -> Result<(), Failure> {
             args.input.name()
         ));
     }
-    let threads = threads(args.threads);
     let options = Options { threads, ..Options::default() };
-    let jobs = args.jobs.unwrap_or_else(|| cores() / threads).clamp(1, scenario.seeds.len());
-    let memory = estimate.memory(scenario.seeds.len(), jobs);
-    let disk = estimate.disk * scenario.seeds.len() as f64;
-    here.too_small(memory, disk).iter().for_each(|warning| say::warning(warning));
     let facts = json!({
         "scenario": scenario.name, "seeds": scenario.seeds, "jobs": jobs, "threads": threads,
         "out": place,
@@ -73,7 +82,7 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     let mut recorder = Recorder {
         dir: Some(dir),
         runs: Vec::new(),
-        said: Vec::new(),
+        said: pairs,
         stalled: Vec::new(),
         threads,
         failure: None,

@@ -1,6 +1,6 @@
 //! The verbs that only print: new, check, laws, list, explain, schema, report, help.
 
-use crate::common::{FOREBAY, SMALL, Scratch};
+use crate::common::{FOREBAY, Ran, SMALL, Scratch};
 use serde_json::Value;
 
 #[test]
@@ -374,4 +374,87 @@ fn results_become_a_perfetto_trace() {
     assert!(none.err.contains("is no results directory; run the scenario first"), "{}", none.err);
     let seed = here.run(&["export", "perfetto", "small", "--seed", "77"]).ends(2);
     assert!(seed.err.contains("no results of that seed"), "{}", seed.err);
+}
+
+/// Queue pairs whose timer is shorter than their path, by default.
+const FAR: &str = r#"
+version = 1
+stop = { time = "40ms" }
+[fabric]
+kind = "star"
+hosts = 2
+host_link = { rate = "100Gbps", delay = "2ms" }
+[transport]
+kind = "rdma"
+law = "dcqcn"
+[[traffic]]
+kind = "list"
+flows = [{ from = "host[0]", to = "host[1]", size = "10KB" }]
+"#;
+
+#[test]
+fn settings_that_cannot_work_are_said_by_check_and_at_the_start_of_a_run_and_once() {
+    let here = Scratch::new();
+    here.write("far.toml", FAR);
+    let text = "transport.timeout = \"4ms\" (the default) is shorter than the round trip";
+    let check = here.run(&["check", "far.toml"]).ends(0);
+    assert_eq!(check.err.matches(text).count(), 1, "{}", check.err);
+    assert!(check.out.contains("no errors, 1 warning"), "{}", check.out);
+    let run = here.run(&["run", "far.toml"]).ends(0);
+    assert_eq!(run.err.matches(text).count(), 1, "{}", run.err);
+    let [warning, begins] = [text, "into results"].map(|what| run.err.find(what).unwrap());
+    assert!(warning < begins, "{}", run.err);
+    let longer = here.run(&["check", "far.toml", "--set", "transport.timeout=\"20ms\""]).ends(0);
+    assert!(longer.err.is_empty() && longer.out.contains("no problems"), "{}", longer.err);
+    // A point of a sweep is one of its runs.
+    here.write(
+        "sweep.toml",
+        &format!("{FAR}[sweep]\n\"transport.timeout\" = [\"20ms\", \"1ms\"]\n"),
+    );
+    let sweep = here.run(&["check", "sweep.toml"]).ends(0);
+    assert!(sweep.err.contains("(with transport.timeout = \"1ms\")"), "{}", sweep.err);
+}
+
+/// A flow of 1 KB over 50 ms, sampled each microsecond until it is acknowledged: over a million rows.
+#[test]
+fn a_forecast_knows_delays_and_how_many_rows_there_can_be() {
+    let here = Scratch::new();
+    let text = FAR
+        .replace("40ms", "1s")
+        .replace("100Gbps\", delay = \"2ms", "400Gbps\", delay = \"25ms")
+        .replace("kind = \"rdma\"\nlaw = \"dcqcn\"", "kind = \"tcp\"\nlaw = \"reno\"")
+        + "[output]\nflows = { every = \"1us\" }\n";
+    here.write("slow.toml", &text);
+    let check = here.run(&["check", "slow.toml", "--json"]).ends(0);
+    let forecast: Value = serde_json::from_str(&check.out).unwrap();
+    here.run(&["run", "slow.toml", "--quiet", "--out", "o"]).ends(0);
+    let tables = std::fs::read_dir(here.path.join("o")).unwrap().map(|entry| entry.unwrap().path());
+    let tables = tables.filter(|path| path.extension().is_some_and(|end| end == "csv"));
+    let rows_of =
+        |path: std::path::PathBuf| std::fs::read_to_string(path).unwrap().lines().count() - 1;
+    let rows = tables.map(rows_of).sum::<usize>() as f64;
+    let (said, most) =
+        (forecast["rows"].as_f64().unwrap(), forecast["rows_at_most"].as_f64().unwrap());
+    // A pilot of a million events reaches the end, so each row is known.
+    assert!(rows > 1e5 && rows == said, "{said} said, {rows} written");
+    assert!(rows <= most, "{most} at most, {rows} written");
+}
+
+/// The address space of a process is a budget of memory like any other.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_run_above_the_budget_starts_only_if_told_so() {
+    let here = Scratch::new();
+    here.write("far.toml", FAR);
+    let under = |more: &str| {
+        let line = format!("ulimit -v 90000 && exec {FOREBAY} run far.toml --quiet {more}");
+        let mut command = std::process::Command::new("sh");
+        Ran::from(command.args(["-c", &line]).current_dir(&here.path).output().unwrap())
+    };
+    let refused = under("").ends(2);
+    assert!(refused.err.contains("of memory and 92.2 MB are free"), "{}", refused.err);
+    assert!(refused.err.contains("--over-budget starts it all the same"), "{}", refused.err);
+    assert!(!here.has("results"), "nothing has begun");
+    let started = under("--over-budget");
+    assert!(started.err.contains("warning: this will need about"), "{}", started.err);
 }
