@@ -110,7 +110,7 @@ pub(crate) struct Follower {
     common: Arc<Common>,
     overhead: u64,
     details: bool,
-    faulty: BTreeSet<u32>, // nodes at the ends of links with faults
+    faulty: BTreeSet<u32>, // nodes at the ends of links that have faults or lose packets at random
 }
 
 impl Follower {
@@ -123,8 +123,10 @@ impl Follower {
     ) -> Self {
         let flows = Arc::new(Set::of(flows, common.flows.len()));
         let overhead = scenario.fabric.wire_overhead.get();
-        let cables = scenario.faults.iter().filter_map(|fault| plan.link(&fault.link));
-        let faulty = cables.flat_map(|(cable, _)| [cable.a, cable.b]).collect();
+        let of_faults = scenario.faults.iter().filter_map(|fault| plan.link(&fault.link));
+        let lossy = plan.cables.iter().filter(|cable| cable.loss > 0.0);
+        let cables = of_faults.map(|(cable, _)| cable).chain(lossy.copied());
+        let faulty = cables.flat_map(|cable| [cable.a, cable.b]).collect();
         Self { flows, common: Arc::clone(common), overhead, details, faulty }
     }
 

@@ -255,6 +255,38 @@ fn a_packet_queues_behind_those_that_were_sent_meanwhile() {
     }
 }
 
+#[test]
+fn a_packet_queues_behind_one_that_the_link_then_loses() {
+    // Twenty times three senders send a packet each at once, and the last link loses about every other one.
+    let flow = |n: u32| {
+        format!(
+            "{{ from = \"host[{}]\", to = \"host[0]\", size = \"1448B\", at = \"{}us\" }}",
+            1 + n % 3,
+            100 * (n / 3)
+        )
+    };
+    let flows: Vec<String> = (0..60).map(flow).collect();
+    let loss = "[[fabric.override]]\nwhere = \"tor-host[0]\"\nloss = 0.5\n";
+    let traffic = format!("[[traffic]]\nkind = \"list\"\nflows = [{}]\n", flows.join(", "));
+    let scenario = scenario(&star(4, &format!("{loss}{BIG_WINDOW}{traffic}")));
+    for threads in [1, 2, 3] {
+        let (record, all) = followed(&scenario, Options { threads, ..Options::default() });
+        let lost = |of: u32| record.flows[of as usize].retransmits > 0;
+        let mut behind_lost = 0;
+        for one in all.iter().filter(|one| !lost(one.flow.flow)) {
+            // The port serves them in the order of its senders, each for 1.2 us, whatever becomes of them.
+            let (first, own) = (one.flow.flow / 3 * 3, one.flow.flow);
+            let queued = one.pieces.iter().filter(|piece| piece.part == Part::Queue);
+            let behind: Vec<_> = queued.map(|piece| (piece.behind, piece.span())).collect();
+            let expected: Vec<_> =
+                (first..own).map(|of| (Some(of), Span::from_ns(1_200))).collect();
+            assert_eq!(behind, expected, "flow {own} on {threads} threads");
+            behind_lost += u32::from(own > first && lost(first));
+        }
+        assert!(behind_lost > 4, "{behind_lost} packets came behind one that was lost");
+    }
+}
+
 /// Parts of a flow that are not zero, without sending and propagation.
 fn waits(one: &Explained) -> Vec<Part> {
     let path = [Part::Serialization, Part::Propagation];
