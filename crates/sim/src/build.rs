@@ -56,8 +56,9 @@ pub(crate) struct Built {
 }
 
 impl Built {
-    /// What ends a run early: all flows delivered (read, where the path to memory is modelled) and known to be at their senders, and
-    /// all connections done, whose two streams are no flows of their own. None if a flow has no end, or if no output needs it.
+    /// End of a run before its stated time. Every flow has ended at its sender, which knows that all of it arrived or has given it up.
+    /// Applications have read what arrived whole, where they read. All connections are done, whose two streams are no flows of their own.
+    /// None if a flow has no end, or if no output needs it.
     pub fn goal(&self, stop: model::Stop) -> Option<Goal> {
         let (flows, connections) = (&self.common.flows, &self.common.connections);
         let endless = flows.iter().any(|f| f.size == Bytes::MAX);

@@ -262,7 +262,7 @@ impl Host {
             self.prefetch_due();
             match due {
                 Due::Ring => self.ring_due(now, out),
-                Due::Start => self.begin(now, which, out),
+                Due::Start => self.start(now, which),
                 Due::Sender => self.sender_due(now, which, out),
                 Due::Receiver => self.receiver_due(now, which),
                 Due::Rpc => self.rpc_due(now, which, out),
@@ -278,7 +278,7 @@ impl Host {
             self.memory_due(now, out);
         }
         if self.timers.planned <= now {
-            self.planned(now, out);
+            self.planned(now);
         }
         self.depart_and_settle(now, out);
     }

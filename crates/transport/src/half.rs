@@ -58,11 +58,6 @@ pub trait Transport: Clone + Debug + PartialEq {
         Frames::Message
     }
 
-    /// Whether senders end flows that are not delivered. What ends with them is then counted there.
-    fn gives_up(&self) -> bool {
-        false
-    }
-
     /// Whether receivers take headers whose payload a switch cut off, and messages without payload. To others they are as good as lost.
     fn takes_headers(&self) -> bool {
         false

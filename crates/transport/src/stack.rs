@@ -398,11 +398,6 @@ impl Config {
         each!(Config, self, |of| of.copies())
     }
 
-    /// Whether senders end flows that are not delivered.
-    pub fn gives_up(&self) -> bool {
-        each!(Config, self, |of| of.gives_up())
-    }
-
     /// Whether receivers take headers whose payload a switch cut off, and messages without payload.
     pub fn takes_headers(&self) -> bool {
         each!(Config, self, |of| of.takes_headers())

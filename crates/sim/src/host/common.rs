@@ -8,7 +8,7 @@ use forebay_scenario::cdf::Cdf;
 use forebay_scenario::model::Rpc;
 use forebay_scenario::workload::{Connection, FlowSpec};
 use forebay_transport::Config;
-use forebay_units::{Bytes, Span, Time};
+use forebay_units::{Span, Time};
 use forebay_wire::{FlowId, HostAddr, Rates};
 use std::sync::Arc;
 
@@ -69,13 +69,6 @@ impl Common {
         let of = self.connections.get(past_first as usize / 2)?;
         let rpc = self.rpc(of.traffic);
         if flow.0 == of.requests { Some(&rpc.request) } else { rpc.response.as_ref() }
-    }
-
-    /// Whether a flow may end at its sender without being delivered: what ends with it is counted there, once.
-    pub fn gives_up(&self, flow: u32) -> bool {
-        let spec = &self.flows[flow as usize];
-        let stream = spec.size == Bytes::ZERO;
-        !stream && self.profiles[usize::from(spec.traffic)].transport.gives_up()
     }
 
     /// The stream the other way on the same connection: the two stand side by side, requests first.

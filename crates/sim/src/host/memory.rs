@@ -378,6 +378,7 @@ impl Host {
         let all_read = read.upto == receiving.receiver.delivered().get();
         if all_read && receiving.receiver.complete() {
             self.complete(now, flow, slot, out);
+            out.ends();
         } else if self.rpc.is_some() {
             self.stream_delivered(now, flow, read.upto, out);
         }

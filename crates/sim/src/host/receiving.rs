@@ -121,6 +121,9 @@ impl Host {
             out.slab().release(packet.int_slot());
         }
         if read_later && delivered > before {
+            if complete {
+                out.begins(); // until all of it has been read
+            }
             let mss = receiving.receiver.mss().get();
             return self.await_reading(now, packet.flow, before..delivered, mss);
         }
@@ -191,9 +194,6 @@ impl Host {
             self.receive.backward.push((flow.0, backward));
         }
         self.receive.finished.push(Delivered { flow: flow.0, credits_sent, at: now });
-        if !self.common.gives_up(flow.0) {
-            out.done();
-        }
         self.count_delivery(now, flow, out);
     }
 

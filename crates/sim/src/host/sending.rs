@@ -82,13 +82,6 @@ pub(super) fn room_for_more<T>(list: &Vec<T>) -> usize {
 pub(super) const RETIRED: u32 = u32::MAX;
 
 impl Host {
-    /// A flow of known size begins. The run does not end before its sender knows that all of it has arrived.
-    #[cold]
-    pub(super) fn begin(&mut self, now: Time, flow: u32, out: &mut impl Out<Packet>) {
-        out.begins();
-        self.start(now, flow);
-    }
-
     /// The sender of a flow, or of a stream of a connection, which stays open.
     #[cold]
     pub(super) fn start(&mut self, now: Time, flow: u32) {
@@ -248,10 +241,7 @@ impl Host {
         } else {
             self.send.free.push(slot);
         }
-        if self.common.gives_up(flow) {
-            out.done();
-        }
-        out.ends();
+        out.done();
     }
 
     /// Where the flows in progress go to, and what each waits for.

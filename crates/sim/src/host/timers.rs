@@ -1,9 +1,7 @@
 //! When something is due at a host.
 
 use super::Host;
-use forebay_engine::Out;
 use forebay_units::Time;
-use forebay_wire::Packet;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -69,12 +67,12 @@ impl Host {
 
     /// Starts what is to start by `now`, and lets observers sample whose time has come.
     #[cold]
-    pub(super) fn planned(&mut self, now: Time, out: &mut impl Out<Packet>) {
+    pub(super) fn planned(&mut self, now: Time) {
         while let Some(flow) = self.starts.last().copied()
             && self.common.flows[flow as usize].start <= now
         {
             self.starts.pop();
-            self.begin(now, flow, out);
+            self.start(now, flow);
         }
         self.observe(now);
         self.plan_next();

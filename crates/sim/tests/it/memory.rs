@@ -586,3 +586,35 @@ fn samples_of_a_cache_add_up() {
     assert!(row.rnr_refused > 0 && row.rnr_refused - refused <= 20, "{refused}");
     assert!(series.samples.iter().all(|sample| sample.credits.is_none()), "there is no pool");
 }
+
+/// Two hosts of 25 Gb/s, of which applications read ten packets in 10 us each, however they came.
+fn slow_reader(transport: &str, flows: &str) -> RunRecord {
+    let text = format!(
+        "version = 1\nstop = {{ time = \"10ms\", flows = \"{flows}\" }}\n[fabric]\nkind = \"star\"\nhosts = 2\n\
+         host_link = {{ rate = \"25Gbps\", delay = \"19ns\" }}\n[fabric.switch]\nclasses = 2\n\
+         [host.memory]\ncores = 1\nper_packet = \"10us\"\nread_placed = true\n[transport]\n{transport}\
+         [[traffic]]\nkind = \"list\"\nflows = [{{ from = \"host[0]\", to = \"host[1]\", size = \"14480B\" }}]\n"
+    );
+    run(&scenario(&text), 1, Options::default()).record
+}
+
+#[test]
+fn a_run_ends_when_applications_have_read_whatever_the_transport() {
+    let homa = "kind = \"receiver-driven\"\nlaw = \"homa\"\nrouting = \"spray\"\nlevels = 1\n";
+    let all = [
+        homa.to_string(),
+        format!("{homa}tries = 0\n"),
+        "kind = \"rdma\"\nlaw = \"dcqcn\"\nmss = \"1448B\"\ncnp_class = 1\n".to_string(),
+        "kind = \"tcp\"\nlaw = \"dctcp\"\n".to_string(),
+    ];
+    for transport in &all {
+        let [early, whole] = ["all", "ignore"].map(|flows| slow_reader(transport, flows));
+        let fct = early.flows[0].fct().expect("the application has read it");
+        assert_eq!(Some(fct), whole.flows[0].fct(), "{transport}");
+        // A packet after the other: 10 us each, and less than 1 us to come and to be copied.
+        let packets = if transport.contains("receiver") { 11 } else { 10 };
+        let least = Span::from_us(10) * packets;
+        assert!(fct > least && fct < least + Span::from_us(7), "{transport} {fct}");
+        assert!(early.end >= early.flows[0].delivered.unwrap() && early.end < whole.end);
+    }
+}

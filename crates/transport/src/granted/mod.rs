@@ -161,10 +161,6 @@ impl Transport for GrantedConfig {
         self.window
     }
 
-    fn gives_up(&self) -> bool {
-        self.tries > 0
-    }
-
     fn takes_headers(&self) -> bool {
         true
     }
