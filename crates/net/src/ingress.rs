@@ -10,8 +10,12 @@
 //! without headroom; their packets have a place if the ingress port's share and the queue of the class that they join are both within
 //! the dynamic threshold of what drops.
 //!
+//! The packet that takes its account beyond the threshold pauses the sender. Where it does not fit the headroom, it stays in the pool:
+//! headroom is for what comes after it. If the pool is full, the packet is dropped and pauses the sender all the same.
+//!
 //! Deviations: a packet is charged to the pool only if the pool has that much left, whatever the threshold; an account that has
-//! nothing beyond its reserve is not paused.
+//! nothing beyond its reserve is not paused, unless a packet of it has just been dropped. An account that holds nothing resumes when the pool
+//! has room for that packet. A packet larger than the pool pauses nobody, since nothing could end the pause.
 //!
 //! While nothing is paused, releases may be counted late and in any order: all that is then kept of an account is how much it
 //! holds, so the sums are upper bounds, and an arrival that neither pauses nor overflows on the bounds does neither in truth,
@@ -98,6 +102,7 @@ struct Margin {
     headroom: u64, // used; 0 unless paused
     room: u64,     // size of the headroom
     resume_offset: u64,
+    starved: u64, // paused while it holds nothing: the packet that had no place, else 0
     counters: IngressCounters,
 }
 
@@ -107,11 +112,12 @@ pub(crate) struct Ingresses {
     accounts: Vec<Account>, // by ingress port, then class
     margins: Vec<Margin>,   // likewise
     classes: u8,
-    shared: u64,       // size of the pool
-    used: u64,         // of it
-    fits_below: u64,   // while less of the pool is used, no account can be at its threshold
-    paused: u32,       // accounts that are
-    resumed: Vec<u16>, // ingress ports of which an account has just ceased to be
+    shared: u64,         // size of the pool
+    used: u64,           // of it
+    fits_below: u64,     // while less of the pool is used, no account can be at its threshold
+    paused: u32,         // accounts that are
+    resumed: Vec<u16>,   // ingress ports of which an account has just ceased to be
+    starved: Vec<usize>, // accounts whose margins say so
 }
 
 impl IngressSettings {
@@ -182,6 +188,7 @@ impl Margin {
             headroom: 0,
             room: settings.headroom.map_or(0, Bytes::get),
             resume_offset: settings.resume_offset.get(),
+            starved: 0,
             counters: IngressCounters::default(),
         }
     }
@@ -213,6 +220,7 @@ impl Ingresses {
             fits_below: fits_below.unwrap_or(0),
             paused: 0,
             resumed: Vec::new(),
+            starved: Vec::new(),
         }
     }
 
@@ -267,6 +275,8 @@ impl Ingresses {
             Place::Held
         } else if a.pauses && self.margins[account].headroom + size <= self.margins[account].room {
             Place::Headroom
+        } else if a.pauses && !a.paused && growth <= free {
+            Place::Held // it crosses the threshold, and pauses
         } else {
             Place::Refused
         }
@@ -304,16 +314,36 @@ impl Ingresses {
         let before = a.share();
         a.held -= size - from_headroom;
         self.used -= before - a.share();
-        if !a.paused || margin.headroom > 0 {
-            return;
+        if a.paused && margin.headroom == 0 {
+            let share = a.share();
+            let least = share.saturating_add(margin.resume_offset);
+            if share == 0 || least <= a.xoff(self.shared - self.used) {
+                self.resume(account);
+            }
         }
-        let share = a.share();
-        let least = share.saturating_add(margin.resume_offset);
-        let ends = share == 0 || least <= a.xoff(self.shared - self.used);
-        if ends {
-            a.paused = false;
-            self.paused -= 1;
-            self.resumed.push(packet.ingress);
+        if !self.starved.is_empty() {
+            self.feed();
+        }
+    }
+
+    fn resume(&mut self, account: usize) {
+        self.accounts[account].paused = false;
+        self.margins[account].starved = 0;
+        self.paused -= 1;
+        self.resumed.push((account / usize::from(self.classes)) as u16);
+    }
+
+    /// Resumes accounts that hold nothing, as soon as the pool has room for their packets.
+    #[cold]
+    fn feed(&mut self) {
+        for account in std::mem::take(&mut self.starved) {
+            match self.margins[account].starved {
+                0 => {} // resumed by a departure of its own
+                size if self.accounts[account].grown(size).0 <= self.shared - self.used => {
+                    self.resume(account)
+                }
+                _ => self.starved.push(account),
+            }
         }
     }
 
@@ -328,10 +358,26 @@ impl Ingresses {
         self.used -= before - a.share();
     }
 
-    /// Counts a packet that has no place.
-    pub fn refuse(&mut self, account: usize) {
-        let pauses = self.accounts[account].pauses;
-        self.margins[account].counters.lossless_drops += u64::from(pauses);
+    /// Counts a packet of `size` that has no place. True if its sender has to be paused, which is noted.
+    pub fn refuse(&mut self, account: usize, size: u64) -> bool {
+        let (a, margin) = (&mut self.accounts[account], &mut self.margins[account]);
+        if !a.pauses {
+            return false;
+        }
+        margin.counters.lossless_drops += 1;
+        if a.paused {
+            return false;
+        }
+        if a.held == 0 {
+            if a.grown(size).0 > self.shared {
+                return false;
+            }
+            margin.starved = size;
+            self.starved.push(account);
+        }
+        a.paused = true;
+        self.paused += 1;
+        true
     }
 
     /// An ingress port of which an account has ceased to be paused; each is named once.

@@ -105,10 +105,11 @@ impl Switch {
             place = self.ingress.as_deref().map_or(place, exact);
         }
         if place == Place::Refused {
-            if let Some(ingress) = &mut self.ingress {
-                ingress.refuse(account);
-            }
+            let pauses = self.ingress.as_mut().is_some_and(|i| i.refuse(account, size));
             self.refuse(now, port, packet, Verdict::Dropped, out);
+            if pauses {
+                self.pause_sender(now, ingress_port);
+            }
             return;
         }
         let verdict = self.ports[port].offer(now, ingress_port, packet, out);
@@ -117,11 +118,17 @@ impl Switch {
             return;
         }
         self.update_departure(port);
-        let Self { ports, ingress: Some(ingress), .. } = self else { return };
-        if ingress.charge(account, size, place) {
-            request_pause_frame(ports, ingress, now, ingress_port);
-            self.update_departure(usize::from(ingress_port));
+        let pauses = self.ingress.as_mut().is_some_and(|i| i.charge(account, size, place));
+        if pauses {
+            self.pause_sender(now, ingress_port);
         }
+    }
+
+    /// Has a frame sent to the sender at the other end of an ingress port.
+    fn pause_sender(&mut self, now: Time, ingress_port: u16) {
+        let Self { ports, ingress: Some(ingress), .. } = self else { return };
+        request_pause_frame(ports, ingress, now, ingress_port);
+        self.update_departure(usize::from(ingress_port));
     }
 
     /// Serves every departure with start <= `now` in order of time, then of ports.

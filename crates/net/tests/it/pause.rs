@@ -113,6 +113,68 @@ fn what_does_not_fit_the_headroom_is_dropped_and_counted() {
     assert_eq!(bench.switch.counters(1).dropped_packets, 2);
 }
 
+/// In-ports with this pool and account, together or class by class.
+fn pausing(shared: u64, [xoff, reserved, headroom]: [u64; 3], lossless: Option<u8>) -> Bench {
+    let settings = PortSettings { form: Form::Queued, classes: 8, ..plain() };
+    let ingress = IngressSettings {
+        reserved: Bytes::new(reserved),
+        headroom: Some(Bytes::new(headroom)),
+        xoff: Xoff::Fixed(Bytes::new(xoff)),
+        resume_offset: Bytes::new(2_000),
+    };
+    let ports = vec![[ingress; CLASSES]; 3];
+    let pool = IngressPool { shared: Bytes::new(shared), ports, lossless, alpha: 1.0 };
+    match lossless {
+        None => Bench::pausing(3, settings, pool),
+        Some(_) => Bench::by_class(3, settings, Some(pool), [ClassPolicy::default(); CLASSES]),
+    }
+}
+
+#[test]
+fn the_packet_that_crosses_the_threshold_pauses_its_sender_with_any_headroom() {
+    // One is in transmission, 1 kB reserved, 4 kB of at most 4.5 shared: the seventh crosses. The eighth is for the headroom.
+    let cases = [
+        // shared, headroom, drops, when the sender may go on: after each 0.8 us 1 kB less is held, and it resumes below 2.5 kB
+        (100_000, 0, 1, 2_400_000),
+        (100_000, 999, 1, 2_400_000),
+        (100_000, 1_000, 1, 2_400_000),
+        (100_000, 2_000, 0, 3_200_000),
+        (4_000, 0, 2, 1_600_000), // the pool is full, and the seventh is dropped too
+    ];
+    for (lossless, classes) in [(None, 255), (Some(1), 1)] {
+        for (shared, headroom, drops, resumes) in cases {
+            let mut bench = pausing(shared, [4_500, 1_000, headroom], lossless);
+            for seq in 0..8 {
+                bench.arrive(ps(1_000 * seq), 1, packet(0, seq, 1_000, Ecn::NotEct));
+            }
+            bench.run_to(Time::ZERO + Span::from_ms(1));
+            let expected = [(ps(6_000 + 51_200), classes), (ps(resumes + 51_200), 0)];
+            assert_eq!(frames(&bench, 0), expected, "{headroom} B of headroom, {shared} B shared");
+            assert_eq!(bench.switch.ingress(0).lossless_drops, drops, "{headroom} B of headroom");
+            assert_eq!(bench.switch.held(), Bytes::ZERO);
+        }
+    }
+}
+
+#[test]
+fn a_sender_whose_packet_finds_the_pool_used_up_by_others_waits_until_it_has_a_place() {
+    // Host 0 has 3 kB of a pool of 3 kB, beside a packet in transmission. The first packet of host 1 is dropped.
+    let mut bench = pausing(3_000, [5_000, 0, 0], None);
+    for seq in 0..4 {
+        bench.arrive(ps(1_000 * seq), 2, packet(0, seq, 1_000, Ecn::NotEct));
+    }
+    bench.arrive_from(ps(5_000), 1, 2, packet(1, 0, 1_000, Ecn::NotEct));
+    bench.run_to(Time::ZERO + Span::from_ms(1));
+    assert_eq!(frames(&bench, 1), [(ps(5_000 + 51_200), 255), (ps(800_000 + 51_200), 0)]);
+    assert_eq!((frames(&bench, 0), bench.switch.ingress(1).lossless_drops), (vec![], 1));
+    // A packet that is larger than the pool is dropped, and nothing could end its pause.
+    let mut bench = pausing(900, [5_000, 0, 0], None);
+    bench.arrive(ps(0), 2, packet(0, 0, 1_000, Ecn::NotEct));
+    bench.arrive_from(ps(1_000), 1, 2, packet(1, 0, 1_000, Ecn::NotEct));
+    bench.run_to(Time::ZERO + Span::from_ms(1));
+    assert_eq!(frames(&bench, 1), []);
+}
+
 #[test]
 fn a_frame_that_dies_with_its_cable_is_no_lost_packet() {
     let mut bench = bench(None);
