@@ -292,6 +292,32 @@ fn a_receiver_that_hears_nothing_gives_up_after_so_many_tries() {
     assert_eq!((flow.delivered, flow.acked, flow.timeouts), (None, None, 3 + 5));
 }
 
+/// Three messages of 100 MB come to one receiver over 10 Gb/s. Those of two stay ahead in every queue, for longer than five requests of the third one's
+/// receiver take (126 ms). All packets together take 247 ms, and nothing is lost.
+#[test]
+fn a_message_whose_packets_wait_behind_others_is_not_given_up() {
+    let from = |host: u32, at: u32| {
+        format!(
+            "{{ from = \"host[{host}]\", to = \"host[0]\", size = \"100MB\", at = \"{at}ns\" }}"
+        )
+    };
+    let flows = [from(1, 0), from(2, 400), from(3, 700)].join(", ");
+    let text = format!(
+        "version = 1\nstop = {{ time = \"3s\" }}\n[fabric]\nkind = \"star\"\nhosts = 5\nrouting = \"spray\"\n\
+         host_link = {{ rate = \"10Gbps\", delay = \"1us\" }}\n[fabric.switch]\nclasses = 8\n\
+         [transport]\nkind = \"receiver-driven\"\nlaw = \"homa\"\nack_class = 7\n\
+         [[traffic]]\nkind = \"list\"\nflows = [{flows}]\n"
+    );
+    let record = run(&scenario(&text), 1, Options::default()).record;
+    assert_eq!(record.ports.iter().map(|p| p.dropped_packets + p.lost_packets).sum::<u64>(), 0);
+    for flow in &record.flows {
+        assert_eq!((flow.gave_up, flow.delivered.is_some()), (None, true), "flow {}", flow.flow);
+    }
+    let last = record.flows.iter().filter_map(|flow| flow.delivered).max().unwrap();
+    let least = Span::from_ms(240);
+    assert!(last > Time::ZERO + least && last < Time::ZERO + Span::from_ms(260), "{last}");
+}
+
 /// Three clients with two requests under way each, of one to six packets: every one is answered, whichever packet is lost, and under random loss.
 #[test]
 fn every_rpc_ends_whatever_is_lost() {

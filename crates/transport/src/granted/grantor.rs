@@ -176,6 +176,11 @@ impl Grantor {
         self.list(cfg, id.0, false);
     }
 
+    /// The sender of a message answers a request, and has nothing left to spend: what it sent is on its way.
+    pub(super) fn on_sign_of_life(&mut self, id: MessageId) {
+        self.messages[id.0 as usize].lives();
+    }
+
     /// One event of the law. Credit for the message that is just being answered rides on the answer.
     fn step(
         &mut self,

@@ -1,6 +1,6 @@
 //! Receiver half: what of a message is there.
 
-use super::{GrantedConfig, Grantor};
+use super::{GrantedConfig, Grantor, LIVES};
 use crate::bits::Bits;
 use crate::half::{CreditState, PacketSink, ReceiverHalf, Transport};
 use crate::receiver::Arrival;
@@ -89,6 +89,9 @@ impl ReceiverHalf<GrantedConfig> for GrantedReceiver {
             }
             host.open(cfg, now, message, sink)
         });
+        if packet.kind == Kind::Want && packet.flags.has(LIVES) {
+            return host.on_sign_of_life(id);
+        }
         if packet.kind == Kind::Want && packet.flags.has(Flags::RESEND) {
             return host.on_busy(cfg, now, id);
         }
@@ -147,6 +150,7 @@ pub(super) struct Message {
     there: Bits,        // from `next` on
     next: u64,          // number of the first packet that is missing
     silences: u32,      // in a row
+    unheard: u32,       // of these, since its sender last said that it lives
     written_off: u64,   // at the last of them
     probed: Option<(Time, u64)>, // when packets below this number are there or lost
     parked: u64,        // payload that counts as on its way although it is known to be cut off
@@ -181,6 +185,7 @@ impl Message {
             there: Bits::default(),
             next: 0,
             silences: 0,
+            unheard: 0,
             written_off: 0,
             probed: None,
             parked: 0,
@@ -228,7 +233,8 @@ impl Message {
 
     /// Something of the message has arrived.
     pub fn touch(&mut self, now: Time) {
-        (self.seen.last_arrival, self.quiet_since, self.silences) = (now, now, 0);
+        (self.seen.last_arrival, self.quiet_since) = (now, now);
+        (self.silences, self.unheard) = (0, 0);
     }
 
     /// Takes a packet of so much payload, if it is new: what comes twice was credited in vain.
@@ -293,9 +299,14 @@ impl Message {
         self.quiet_since + cfg.resend_after * (1 << self.silences.min(MOST_DOUBLINGS))
     }
 
-    /// Whether so many requests in a row brought nothing that the message is given up. One of a stream never is.
+    /// Whether so many requests in a row brought nothing, not even a sign of life, that the message is given up. One of a stream never is.
     pub fn in_vain_for_long(&self, cfg: &GrantedConfig) -> bool {
-        cfg.tries > 0 && self.silences >= cfg.tries && self.tag.is_none()
+        cfg.tries > 0 && self.unheard >= cfg.tries && self.tag.is_none()
+    }
+
+    /// The sender lives, and has sent what was requested: the copies are on their way, however long that takes.
+    pub fn lives(&mut self) {
+        self.unheard = 0;
     }
 
     /// Gives the message up: what is on its way will not be taken.
@@ -340,6 +351,7 @@ impl Message {
         self.in_vain(self.written_off);
         (self.quiet_since, self.parked) = (now, 0);
         self.silences = self.silences.saturating_add(1);
+        self.unheard = self.unheard.saturating_add(1);
         self.gaps(cfg.packets(self.size.min(self.seen.credited).get()), MOST_GAPS)
     }
 

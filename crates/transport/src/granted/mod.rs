@@ -15,12 +15,13 @@
 //! finds what is missing.
 //!
 //! A sender that is requested something while it has credit left to spend answers that it is busy ([`Kind::Want`] with [`Flags::RESEND`]), where the law
-//! wants that: its receiver takes back that the credit was lost, and waits as long again.
+//! wants that: its receiver takes back that the credit was lost, and waits as long again. Without credit left it says that it lives ([`LIVES`]), where the
+//! receiver may give the message up: packets may stand in a switch for longer than all tries take.
 //!
 //! What was lost without a trace: a message of which nothing arrives for `resend_after` though there is credit out has that credit
 //! written off, and its receiver requests what is missing ([`Flags::RESEND`]). A sender that gets no answer at all repeats its first
-//! unanswered packet after 10 ms, and then after twice the time. With [`GrantedConfig::tries`] each end gives a message up that so many
-//! of its own tries in a row did nothing for; neither tells the other, and a receiver takes no more of what it gave up.
+//! unanswered packet after 10 ms, and then after twice the time. With [`GrantedConfig::tries`] each end gives a message up if the other end
+//! answers none of so many of its tries in a row; neither tells the other, and a receiver takes no more of what it gave up.
 //!
 //! A payload that was cut off on the way to a switch ([`Flags::CORE`]) is *parked*: its credit counts as out, so that the message has a packet less on its
 //! way, until round trips bring it back. Where senders score paths ([`GrantedConfig::scores_paths`]), answers have the number of the path.
@@ -90,6 +91,9 @@ const PATH: u32 = 3;
 
 /// Time without an answer after which a sender repeats a packet. Source: none, a last resort beyond what schemes have.
 const LAST_RESORT: Span = Span::from_ms(10);
+
+/// Flags of a [`Kind::Want`] with which a sender says that it lives and has sent what its receiver requests.
+const LIVES: Flags = Flags::RESEND.with(Flags::RETRANSMIT);
 
 impl GrantedConfig {
     /// Payload of a packet of a message.

@@ -2,7 +2,7 @@
 
 use super::paths::PathOrder;
 use super::scores::Fate;
-use super::{GrantedConfig, LAST_RESORT, PATH};
+use super::{GrantedConfig, LAST_RESORT, LIVES, PATH};
 use crate::FlowSpec;
 use crate::bits::Bits;
 use crate::half::SenderHalf;
@@ -308,9 +308,10 @@ impl SenderHalf<GrantedConfig> for GrantedSender {
 
     fn busy(&self, cfg: &GrantedConfig) -> Option<Packet> {
         let waits = cfg.law.wants().1.busy && self.next().is_some();
+        let may_end = cfg.tries > 0 && self.writes.is_none() && !self.complete;
         let busy = cfg.answer(Kind::Want, self.spec.flow, self.spec.dst);
-        let flags = busy.flags.with(Flags::RESEND);
-        waits.then(|| Packet { flags, ..busy }.about(self.tag()))
+        let flags = busy.flags.with(if waits { Flags::RESEND } else { LIVES });
+        (waits || may_end).then(|| Packet { flags, ..busy }.about(self.tag()))
     }
 
     #[inline]
