@@ -27,7 +27,7 @@ pub use port::{
     Watchdog,
 };
 pub use routing::{
-    Numbering, Path, PathCounts, Paths, Routes, RoutingPolicy, Tuple, murmur3_paths, pin,
+    HashSeed, Numbering, Path, PathCounts, Paths, Routes, RoutingPolicy, Tuple, murmur3_paths, pin,
 };
 pub use shared_buffer::SharedBuffer;
 pub use switch::{Drop, Switch, SwitchSettings, trace};

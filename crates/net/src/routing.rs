@@ -19,10 +19,10 @@ use std::sync::Arc;
 /// How a switch chooses among equal-cost ports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Paths {
-    /// By a hash of flow and direction, keyed per switch.
+    /// By a hash of flow and direction, keyed as [`HashSeed`] says.
     Hash,
-    /// By a hash of the flow alone, keyed by the distance to the destination's rack: both directions of a flow meet
-    /// the same choice at the same height, so they share their links.
+    /// By a hash of the flow alone, keyed by the distance to the destination's rack or the same everywhere: both directions of a flow meet
+    /// the same choice at the same distance, so they share their links.
     SymmetricHash,
     /// Anew for each packet.
     Spray,
@@ -30,17 +30,30 @@ pub enum Paths {
     Source,
 }
 
+/// Which switches hash with the same seed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum HashSeed {
+    /// All: a flow makes the same choice at every switch with as many ports to choose from.
+    Same,
+    /// Those of one tier.
+    PerTier,
+    /// None.
+    PerSwitch,
+}
+
 /// Which flows choose how.
 #[derive(Clone, Debug)]
 pub struct RoutingPolicy {
     usual: Paths,
     by_flow: Option<Arc<[Paths]>>,
+    numbers: Option<Arc<[u64]>>, // by flow: what is hashed, where that is not the flow's index
+    seed: Option<HashSeed>,
 }
 
 impl From<Paths> for RoutingPolicy {
     /// The same for all flows.
     fn from(usual: Paths) -> Self {
-        Self { usual, by_flow: None }
+        Self { usual, by_flow: None, numbers: None, seed: None }
     }
 }
 
@@ -48,7 +61,25 @@ impl RoutingPolicy {
     /// A choice for each flow; packets of flows beyond the list, and of none, go the `usual` way.
     pub fn by_flow(usual: Paths, by_flow: Vec<Paths>) -> Self {
         let alike = by_flow.iter().all(|paths| *paths == usual);
-        Self { usual, by_flow: (!alike).then(|| by_flow.into()) }
+        Self { by_flow: (!alike).then(|| by_flow.into()), ..usual.into() }
+    }
+
+    /// Hashes these numbers of flows instead of their indices.
+    #[must_use]
+    pub fn numbered(self, numbers: Option<Arc<[u64]>>) -> Self {
+        Self { numbers, ..self }
+    }
+
+    /// Seeds hashes in this way. Otherwise [`Paths::Hash`] has a seed for each switch and [`Paths::SymmetricHash`] one for each tier; the latter
+    /// never has one for each switch.
+    #[must_use]
+    pub fn seeded(self, seed: Option<HashSeed>) -> Self {
+        Self { seed, ..self }
+    }
+
+    fn number(&self, flow: u32) -> u64 {
+        let own = self.numbers.as_ref().and_then(|numbers| numbers.get(flow as usize));
+        own.copied().unwrap_or(flow.into())
     }
 
     fn uses(&self, paths: Paths) -> bool {
@@ -62,7 +93,7 @@ enum How {
     Hash,
     Spray,
     Symmetric,
-    /// A pin if the flow has one, else as the policy says of the flow.
+    /// A pin if the flow has one, else as the policy says of the flow; and where the policy numbers flows.
     ByFlow,
 }
 
@@ -100,6 +131,7 @@ impl Routes {
         let switches = (fabric.nodes() - hosts) as usize;
         let tors = fabric.tors();
         let symmetric = policy.uses(Paths::SymmetricHash);
+        let by_height = policy.seed != Some(HashSeed::Same);
         let mut all: Vec<Draft> =
             (0..switches).map(|_| Draft::new(tors.len(), symmetric)).collect();
         let neighbours: Vec<Vec<(u16, u32)>> = (0..switches as u32)
@@ -130,13 +162,22 @@ impl Routes {
                 equal.clear();
                 let nearer = |(_, peer): &&(u16, u32)| distance[*peer as usize] + 1 == distance[s];
                 equal.extend(neighbours[s].iter().filter(nearer).map(|(port, _)| *port));
-                all[s].set(tor, &equal, distance[s]);
+                all[s].set(tor, &equal, if by_height { distance[s] } else { 0 });
             }
         }
+        let tiers = match policy.seed {
+            Some(HashSeed::PerTier) => tiers(&neighbours, tors, hosts),
+            _ => Vec::new(),
+        };
         let finish = |(node, draft): (u32, Draft)| {
             let own = tors.binary_search(&NodeId(node)).map_or(NO_RACK, |tor| tor as u16);
             let key = |node, purpose| Stream::new(seed, u64::from(node), purpose).key();
-            let (hash, spray) = (key(node, Purpose::Ecmp), key(node, Purpose::Spray));
+            let seeded = match policy.seed {
+                Some(HashSeed::Same) => 0,
+                Some(HashSeed::PerTier) => tiers[(node - hosts) as usize],
+                Some(HashSeed::PerSwitch) | None => node,
+            };
+            let (hash, spray) = (key(seeded, Purpose::Ecmp), key(node, Purpose::Spray));
             draft.finish(own, policy.clone(), [hash, key(0, Purpose::Ecmp), spray, spray])
         };
         let mut routes: Vec<Routes> = (hosts..).zip(all).map(finish).collect();
@@ -173,12 +214,12 @@ impl Routes {
         let route = *self.by_tor.get(usize::from(tor))?;
         // The usual hash first: a match over all four would become a jump, which costs 4 instructions more per hop.
         let word = if self.how == How::Hash {
-            hash(self.key, flow, reverse)
+            hash(self.key, flow.into(), reverse)
         } else {
             rarely();
             match self.how {
                 How::Spray => Stream::at(self.key, nth()),
-                How::Symmetric => symmetric(self.key, self.height[usize::from(tor)], flow),
+                How::Symmetric => symmetric(self.key, self.height[usize::from(tor)], flow.into()),
                 _ => return self.port_by_flow((tor, port), (flow, reverse), nth(), path()),
             }
         };
@@ -214,8 +255,10 @@ impl Routes {
     fn word(&self, paths: Paths, tor: u16, flow: u32, reverse: bool, nth: u64) -> u64 {
         let key = self.keys[paths as usize];
         match paths {
-            Paths::Hash => hash(key, flow, reverse),
-            Paths::SymmetricHash => symmetric(key, self.height[usize::from(tor)], flow),
+            Paths::Hash => hash(key, self.policy.number(flow), reverse),
+            Paths::SymmetricHash => {
+                symmetric(key, self.height[usize::from(tor)], self.policy.number(flow))
+            }
             Paths::Spray | Paths::Source => Stream::at(key, nth),
         }
     }
@@ -260,13 +303,29 @@ impl Routes {
 }
 
 #[inline(always)]
-fn hash(key: u64, flow: u32, reverse: bool) -> u64 {
-    mix(key ^ (u64::from(flow) << 1 | u64::from(reverse)))
+fn hash(key: u64, number: u64, reverse: bool) -> u64 {
+    mix(key ^ (number << 1 | u64::from(reverse)))
 }
 
 #[inline(always)]
-fn symmetric(key: u64, height: u8, flow: u32) -> u64 {
-    mix(mix(key ^ u64::from(height)) ^ u64::from(flow))
+fn symmetric(key: u64, height: u8, number: u64) -> u64 {
+    mix(mix(key ^ u64::from(height)) ^ number)
+}
+
+/// Tier of each switch: hops from the nearest one with hosts.
+fn tiers(neighbours: &[Vec<(u16, u32)>], tors: &[NodeId], hosts: u32) -> Vec<u32> {
+    let mut tiers = vec![u32::MAX; neighbours.len()];
+    let mut frontier: VecDeque<u32> = tors.iter().map(|tor| tor.0 - hosts).collect();
+    frontier.iter().for_each(|tor| tiers[*tor as usize] = 0);
+    while let Some(at) = frontier.pop_front() {
+        for (_, peer) in &neighbours[at as usize] {
+            if tiers[*peer as usize] == u32::MAX {
+                tiers[*peer as usize] = tiers[at as usize] + 1;
+                frontier.push_back(*peer);
+            }
+        }
+    }
+    tiers
 }
 
 /// Routes of one switch while they are collected.
@@ -311,8 +370,9 @@ impl Draft {
         let how = match policy.usual {
             _ if policy.by_flow.is_some() => How::ByFlow,
             Paths::Source => How::ByFlow,
-            Paths::Hash => How::Hash,
             Paths::Spray => How::Spray,
+            _ if policy.numbers.is_some() => How::ByFlow,
+            Paths::Hash => How::Hash,
             Paths::SymmetricHash => How::Symmetric,
         };
         let key = keys[policy.usual as usize];

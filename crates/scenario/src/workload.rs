@@ -63,6 +63,8 @@ pub struct Table {
     pub triggers: Vec<Trigger>,
     /// Connections that carry RPCs, by entry and pair.
     pub connections: Vec<Connection>,
+    /// What random draws know each flow by: see [`Table::number`]. Empty where that is the index of every flow.
+    pub numbers: Vec<u64>,
     /// What a reader of the results should know: a tier offered more than it carries, entries cut short.
     pub warnings: Vec<String>,
 }
@@ -158,6 +160,7 @@ pub fn flows_while(
         }
     }
     table.finish(waiting, pending);
+    table.number_flows();
     Ok((wanted() && table.number_ports(wanted)).then_some(table))
 }
 
@@ -197,6 +200,31 @@ struct Waiting {
 }
 
 impl Table {
+    /// Number of a flow: its entry in the upper half, and below that its place among the flows of that entry. Random draws about a flow
+    /// go by this number. So they depend neither on other entries nor on the end of the run, as the index does.
+    pub fn number(&self, flow: u32) -> u64 {
+        self.numbers.get(flow as usize).copied().unwrap_or(flow.into())
+    }
+
+    /// Numbers the flows of each entry in their order. In a longer run an entry of arrivals has more flows, and they come last. An entry
+    /// with flows that wait for others has the same flows in both runs. Streams go by the number of their connection.
+    fn number_flows(&mut self) {
+        let mut next: BTreeMap<u16, u64> = BTreeMap::new();
+        let number = |flow: &FlowSpec| {
+            let nth = next.entry(flow.traffic).or_default();
+            *nth += 1;
+            u64::from(flow.traffic) << 32 | (*nth - 1)
+        };
+        let mut numbers: Vec<u64> = self.flows.iter().map(number).collect();
+        for of in &self.connections {
+            let first = u64::from(of.traffic) << 32 | u64::from(of.number) << 1;
+            (numbers[of.requests as usize], numbers[of.responses as usize]) = (first, first | 1);
+        }
+        if numbers.iter().zip(0..).any(|(number, index)| *number != index) {
+            self.numbers = numbers;
+        }
+    }
+
     /// Sorts, and appends the triggered flows.
     fn finish(&mut self, waiting: Vec<Waiting>, pending: Vec<list::Pending>) {
         self.flows.sort_unstable_by_key(order);

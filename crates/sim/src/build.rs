@@ -118,7 +118,7 @@ pub(crate) fn build_with(
     let kinds = common.profiles.iter().filter(grants).count();
     let names = &plan.names[..plan.hosts];
     common.law_taps = law_logs.map(|(logged, logs)| LawTaps::of(logged, logs, names, kinds));
-    let routing = Routing::new(scenario, &plan, &fabric, &common.flows, seed);
+    let routing = Routing::new(scenario, &plan, &fabric, &common, seed);
     let routes = routing.routes(&fabric, &|_| true);
     common.path_counts = PathCounts::of(&routes);
     let common = Arc::new(common);
@@ -195,6 +195,7 @@ fn common(
     let DependencyTable { all, of_flow, barriers } = DependencyTable::of(&table, fabric);
     let common = Common {
         flows: Arc::new(table.flows),
+        numbers: (!table.numbers.is_empty()).then(|| table.numbers.into()),
         profiles,
         addrs: (0..fabric.hosts()).map(|h| fabric.addr(h)).collect(),
         seed,

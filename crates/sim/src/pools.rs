@@ -87,7 +87,12 @@ impl<'a> Pools<'a> {
             line: Bytes::new(LINE),
             connections: self.connections[&of.server][0],
             base_rtt: profile.base_rtt.of(of.requests),
-            seed: Stream::new(self.common.seed, number.into(), Purpose::Law).key(),
+            seed: Stream::new(
+                self.common.seed,
+                u64::from(of.traffic) << 32 | u64::from(of.number),
+                Purpose::Law,
+            )
+            .key(),
         };
         let driver = PoolDriver::new(&params, of.start, at);
         Ok(Some(if pool.active_only { driver.counts_active() } else { driver }))

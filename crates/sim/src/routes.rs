@@ -1,5 +1,6 @@
 //! The routes of a run: shortest paths, and what single flows take instead.
 
+use crate::host::Common;
 use forebay_engine::NodeId;
 use forebay_net::{
     Fabric, Numbering, Path, Paths, Routes, RoutingPolicy, Tuple, murmur3_paths, pin,
@@ -25,20 +26,21 @@ impl Routing {
         scenario: &Scenario,
         plan: &Plan,
         fabric: &Fabric,
-        flows: &[FlowSpec],
+        common: &Common,
         seed: u64,
     ) -> Self {
-        let of = &scenario.fabric;
+        let (of, flows) = (&scenario.fabric, &common.flows[..]);
         let by_entry: Vec<model::Routing> =
             scenario.traffic.iter().map(|entry| scenario.routing_of(entry)).collect();
         let routing = |flow: &FlowSpec| by_entry[usize::from(flow.traffic)];
-        let policy = match by_entry.iter().all(|routing| *routing == of.routing) {
+        let policy: RoutingPolicy = match by_entry.iter().all(|routing| *routing == of.routing) {
             true => paths(of.routing).into(),
             false => {
                 let by_flow = flows.iter().map(|flow| paths(routing(flow))).collect();
                 RoutingPolicy::by_flow(paths(of.routing), by_flow)
             }
         };
+        let policy = policy.numbered(common.numbers.clone());
         let hashed = by_entry.contains(&model::Routing::EcmpMurmur3).then(|| {
             let numbers = numbers(plan);
             let tuple = |flow: &FlowSpec| Tuple {

@@ -78,8 +78,8 @@ pub trait Transport: Clone + Debug + PartialEq {
         now: Time,
     ) -> Self::Sender;
     /// Receiver half of a flow before the first packet; `sender` is where answers go. A flow of `size` bytes, [`Bytes::MAX`] without an end;
-    /// TCP and queue pairs learn the end from its last packet.
-    fn receiver(&self, flow: FlowId, sender: HostAddr, size: Bytes) -> Self::Receiver;
+    /// TCP and queue pairs learn the end from its last packet. `seed` is for its random choices.
+    fn receiver(&self, flow: FlowId, sender: HostAddr, size: Bytes, seed: u64) -> Self::Receiver;
     /// Host half of a host without flows.
     fn host(&self, at: HostStart) -> Self::Host;
     /// The same settings for one flow whose law writes a log, where receivers have a law for each flow.

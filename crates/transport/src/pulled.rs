@@ -96,7 +96,13 @@ impl Transport for PulledConfig {
         PulledSender { spec, totals: Totals::default(), allowed: self.unasked }
     }
 
-    fn receiver(&self, _flow: FlowId, sender: HostAddr, _size: Bytes) -> PulledReceiver {
+    fn receiver(
+        &self,
+        _flow: FlowId,
+        sender: HostAddr,
+        _size: Bytes,
+        _seed: u64,
+    ) -> PulledReceiver {
         PulledReceiver { next: 0, fin: u64::MAX, sender }
     }
 

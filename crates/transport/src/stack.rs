@@ -276,20 +276,20 @@ macro_rules! transports {
         }
 
         impl HostHalves {
-            /// The receiver half of a flow of `size` bytes that ends at this host; `sender` is where answers go. Laws of the host write `logs`,
-            /// one for each kind of flow in the order of their beginning.
+            /// The receiver half of a flow of `size` bytes that ends at this host; `sender` is where answers go, and `seed` is the flow's. Laws of
+            /// the host write `logs`, one for each kind of flow in the order of their beginning.
             pub fn receiver(
                 &mut self,
                 cfg: &Config,
                 (at, logs): (HostStart, &[Tap]),
                 flow: FlowId,
                 sender: HostAddr,
-                size: Bytes,
+                (size, seed): (Bytes, u64),
             ) -> Receiver {
                 match cfg {
                     $($(#[cfg($cfg)])? Config::$Name(cfg) => {
                         let host = self.$field.index(cfg, at, logs);
-                        let half = cfg.receiver(flow, sender, size);
+                        let half = cfg.receiver(flow, sender, size, seed);
                         Receiver::$Name(BoundReceiver { cfg: Arc::clone(cfg), half, host })
                     })+
                 }

@@ -53,7 +53,7 @@ impl Transport for TcpConfig {
         TcpSender::new(self, spec, law.expect("senders of TCP have a law"), at, now)
     }
 
-    fn receiver(&self, flow: FlowId, sender: HostAddr, _size: Bytes) -> TcpReceiver {
+    fn receiver(&self, flow: FlowId, sender: HostAddr, _size: Bytes, _seed: u64) -> TcpReceiver {
         TcpReceiver::new(self, flow, sender)
     }
 

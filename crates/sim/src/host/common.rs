@@ -44,8 +44,9 @@ impl BaseRtt {
 #[derive(Clone, Debug)]
 pub(crate) struct Common {
     pub flows: Arc<Vec<FlowSpec>>,
-    pub profiles: Vec<Profile>, // by traffic entry
-    pub addrs: Vec<HostAddr>,   // by host
+    pub numbers: Option<Arc<[u64]>>, // by flow: what random draws about it go by; none where that is its index
+    pub profiles: Vec<Profile>,      // by traffic entry
+    pub addrs: Vec<HostAddr>,        // by host
     pub seed: u64,
     pub dependencies: Arc<Vec<Dependency>>,
     pub connections: Arc<Vec<Connection>>,
@@ -69,6 +70,11 @@ impl Common {
         let of = self.connections.get(past_first as usize / 2)?;
         let rpc = self.rpc(of.traffic);
         if flow.0 == of.requests { Some(&rpc.request) } else { rpc.response.as_ref() }
+    }
+
+    /// Number of a flow for random draws: see [`forebay_scenario::workload::Table::number`].
+    pub fn number(&self, flow: u32) -> u64 {
+        self.numbers.as_ref().map_or(flow.into(), |numbers| numbers[flow as usize])
     }
 
     /// The stream the other way on the same connection: the two stand side by side, requests first.

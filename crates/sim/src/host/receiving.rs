@@ -170,7 +170,9 @@ impl Host {
         let logged = log.and_then(|log| cfg.with_flow_log(log));
         let cfg = logged.as_ref().unwrap_or(cfg);
         let logs = taps.map_or(&[][..], |taps| taps.grants(spec.dst));
-        let receiver = self.receive.halves.receiver(cfg, (at, logs), flow, sender, spec.size);
+        let of_flow = Stream::new(seed, self.common.number(flow.0), Purpose::Law).key();
+        let of = (spec.size, of_flow);
+        let receiver = self.receive.halves.receiver(cfg, (at, logs), flow, sender, of);
         let slot = self.receive.open(receiver);
         self.receive.of.set(flow, slot);
         slot

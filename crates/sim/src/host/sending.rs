@@ -92,7 +92,7 @@ impl Host {
             initial_window: profile.transport.initial_window(),
             line_rate: self.nic.port.settings().rate,
             base_rtt: profile.base_rtt.of(flow),
-            seed: Stream::new(self.common.seed, u64::from(flow), Purpose::Law).key(),
+            seed: Stream::new(self.common.seed, self.common.number(flow), Purpose::Law).key(),
         };
         let dst = self.common.addrs[spec.dst as usize];
         let open = spec.size == Bytes::MAX || spec.size == Bytes::ZERO;

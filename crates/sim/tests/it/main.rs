@@ -11,6 +11,7 @@ mod law_log;
 mod laws;
 mod links;
 mod lists;
+mod longer;
 mod machine;
 mod memory;
 mod nic_classes;

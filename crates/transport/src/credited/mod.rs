@@ -152,8 +152,8 @@ impl Transport for CreditedConfig {
         CreditedSender::new(self, spec, now)
     }
 
-    fn receiver(&self, flow: FlowId, sender: HostAddr, size: Bytes) -> CreditedReceiver {
-        CreditedReceiver::new(self, flow, sender, size)
+    fn receiver(&self, flow: FlowId, sender: HostAddr, size: Bytes, seed: u64) -> CreditedReceiver {
+        CreditedReceiver::new(self, flow, sender, size, seed)
     }
 
     fn with_flow_log(&self, log: Tap) -> Option<Self> {

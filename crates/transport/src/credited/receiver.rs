@@ -31,6 +31,7 @@ impl HostHalf<CreditedConfig> for CreditedHost {
 pub struct CreditedReceiver {
     flow: FlowId,
     sender: HostAddr,
+    seed: u64,
     size: u64,                 // of a stream: of the message under way
     tag: Option<MessageTag>,   // of that
     before: u64,               // delivered of the messages of a stream before that
@@ -94,11 +95,10 @@ struct Clock {
 }
 
 impl Clock {
-    fn new(cfg: &CreditedConfig, at: HostStart, flow: FlowId, now: Time) -> Self {
+    fn new(cfg: &CreditedConfig, at: HostStart, seed: u64, now: Time) -> Self {
         let (of, whole) = cfg.share;
         let most = u128::from(at.line_rate.get()) * u128::from(of) / u128::from(whole.max(1));
         let most = BitsPerSec::new((most as u64).max(1));
-        let seed = Stream::new(at.seed, u64::from(flow.0), Purpose::Law).key();
         let mut acts = Acts::default();
         let law = cfg.law.start(now, CreditStart { most, size: CREDIT, seed }, &mut acts);
         let totals = CreditTotals::default();
@@ -163,12 +163,19 @@ fn clock_ns(now: Time) -> u32 {
 
 impl CreditedReceiver {
     /// A flow of which nothing has arrived.
-    pub(super) fn new(cfg: &CreditedConfig, flow: FlowId, sender: HostAddr, size: Bytes) -> Self {
+    pub(super) fn new(
+        cfg: &CreditedConfig,
+        flow: FlowId,
+        sender: HostAddr,
+        size: Bytes,
+        seed: u64,
+    ) -> Self {
         let there = cfg.protects().then(Box::default);
         let (nack_due, size) = (Time::MAX, size.get());
         Self {
             flow,
             sender,
+            seed,
             size,
             tag: None,
             before: 0,
@@ -207,7 +214,8 @@ impl CreditedReceiver {
     ) -> bool {
         if self.tag.is_none_or(|last| tag.number > last.number) {
             let before = self.before + self.next;
-            let next = Self::new(cfg, self.flow, self.sender, Bytes::new(tag.size.into()));
+            let next =
+                Self::new(cfg, self.flow, self.sender, Bytes::new(tag.size.into()), self.seed);
             *self =
                 Self { tag: Some(tag), before, sent: self.sent, backward: self.backward, ..next };
         } else if self.tag != Some(tag) || self.is_whole() {
@@ -272,9 +280,9 @@ impl CreditedReceiver {
         if word == PROBE {
             self.on_probe(cfg, packet.seq, sink);
         } else if word == REQUEST {
-            let flow = self.flow;
+            let seed = self.seed;
             let clock =
-                self.clock.get_or_insert_with(|| Clock::new(cfg, host.at, flow, now).into());
+                self.clock.get_or_insert_with(|| Clock::new(cfg, host.at, seed, now).into());
             if clock.number == 0 || clock.due == Time::MAX {
                 self.send_credit(cfg, now, sink);
             }
@@ -454,7 +462,7 @@ mod tests {
         let at = HostStart { line_rate: BitsPerSec::from_gbps(10), now: Time::ZERO, seed: 7 };
         let mut host = CreditedHost { at };
         let size = Bytes::new(3_000 * 1_460);
-        let mut receiver = CreditedReceiver::new(&cfg, FlowId(0), HostAddr::default(), size);
+        let mut receiver = CreditedReceiver::new(&cfg, FlowId(0), HostAddr::default(), size, 7);
         let mut hand =
             |receiver: &mut CreditedReceiver, now: Time, packet: Packet, sent: &mut Vec<Packet>| {
                 let newest = Arrival { at: now, ..Arrival::default() };

@@ -183,7 +183,7 @@ impl Transport for GrantedConfig {
         GrantedSender::new(self, spec, at.seed, now)
     }
 
-    fn receiver(&self, flow: FlowId, sender: HostAddr, size: Bytes) -> GrantedReceiver {
+    fn receiver(&self, flow: FlowId, sender: HostAddr, size: Bytes, _seed: u64) -> GrantedReceiver {
         GrantedReceiver::new(flow, sender, size)
     }
 

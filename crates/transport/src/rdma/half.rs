@@ -67,7 +67,7 @@ impl Transport for RdmaConfig {
         Box::new(QpSender::new(self, spec, law, at, now))
     }
 
-    fn receiver(&self, flow: FlowId, sender: HostAddr, _size: Bytes) -> QpReceiver {
+    fn receiver(&self, flow: FlowId, sender: HostAddr, _size: Bytes, _seed: u64) -> QpReceiver {
         QpReceiver::new(flow, sender)
     }
 
