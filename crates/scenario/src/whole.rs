@@ -3,7 +3,7 @@
 //! Invariant: a scenario without findings here can be laid out and run; whatever cannot is a sentence.
 
 use crate::credit_class;
-use crate::fabric::{CreditFor, QueueFor};
+use crate::fabric::{CreditFor, HashSeed, QueueFor, Routing};
 use crate::faults;
 use crate::host::HostProfile;
 use crate::judge::Judge;
@@ -93,6 +93,7 @@ pub(crate) fn check(scenario: &mut Scenario, stem: &str, judge: &mut Judge<'_>) 
     hierarchical_alone(s, judge);
     credit_class::check(judge, s);
     trims_alone(s, judge);
+    symmetric_seeds(s, judge);
     if judge.findings.is_empty() {
         check_forecast(judge, s, &plan);
     }
@@ -104,6 +105,19 @@ pub(crate) fn check(scenario: &mut Scenario, stem: &str, judge: &mut Judge<'_>) 
         let counts = tables.iter().map(|(seed, flows)| (flows.len(), *seed));
         faults::check_flows(&faults, judge, counts);
         paths::check(&mut s.fabric.paths, judge, &plan, &tables);
+    }
+}
+
+/// Both directions of a flow choose alike only where their switches hash alike.
+fn symmetric_seeds(scenario: &Scenario, judge: &mut Judge<'_>) {
+    let symmetric = |entry| scenario.routing_of(entry) == Routing::EcmpSymmetric;
+    if scenario.fabric.hash_seed == Some(HashSeed::PerSwitch)
+        && scenario.traffic.iter().any(symmetric)
+    {
+        judge.wrong(
+            "fabric.hash_seed",
+            "has the two directions of a flow choose apart, which \"ecmp-symmetric\" is to prevent; write \"per-tier\" or \"same\", or routing = \"ecmp\"",
+        );
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::host::Common;
 use forebay_engine::NodeId;
 use forebay_net::{
-    Fabric, Numbering, Path, Paths, Routes, RoutingPolicy, Tuple, murmur3_paths, pin,
+    Fabric, HashSeed, Numbering, Path, Paths, Routes, RoutingPolicy, Tuple, murmur3_paths, pin,
 };
 use forebay_scenario::identity::{address, numbers};
 use forebay_scenario::model::{self, Scenario};
@@ -40,7 +40,7 @@ impl Routing {
                 RoutingPolicy::by_flow(paths(of.routing), by_flow)
             }
         };
-        let policy = policy.numbered(common.numbers.clone());
+        let policy = policy.numbered(common.numbers.clone()).seeded(of.hash_seed.map(seeds));
         let hashed = by_entry.contains(&model::Routing::EcmpMurmur3).then(|| {
             let numbers = numbers(plan);
             let tuple = |flow: &FlowSpec| Tuple {
@@ -80,6 +80,14 @@ fn paths(routing: model::Routing) -> Paths {
         model::Routing::EcmpSymmetric => Paths::SymmetricHash,
         model::Routing::Spray => Paths::Spray,
         model::Routing::Source => Paths::Source,
+    }
+}
+
+fn seeds(seed: model::HashSeed) -> HashSeed {
+    match seed {
+        model::HashSeed::Same => HashSeed::Same,
+        model::HashSeed::PerTier => HashSeed::PerTier,
+        model::HashSeed::PerSwitch => HashSeed::PerSwitch,
     }
 }
 

@@ -3,9 +3,9 @@
 use forebay_record::columnar::Format;
 use forebay_record::{About, FaultSpan};
 use forebay_scenario::model::{
-    BaseRtt, Change, ClassLimit, Clock, CreditClass, Fabric, InflightCap, LoadRef, MarkAt,
-    NextHops, PoolThreshold, QueueLength, Rdma, Recovery, Release, Routing, Rpc, Scenario, Switch,
-    TableFormat, Traffic, TrafficKind, TransportKind,
+    BaseRtt, Change, ClassLimit, Clock, CreditClass, Fabric, HashSeed, InflightCap, LoadRef,
+    MarkAt, NextHops, PoolThreshold, QueueLength, Rdma, Recovery, Release, Routing, Rpc, Scenario,
+    Switch, TableFormat, Traffic, TrafficKind, TransportKind,
 };
 use forebay_scenario::workload;
 use forebay_scenario::{Expect, resolved_with};
@@ -357,8 +357,21 @@ fn comparison(scenario: &Scenario) -> Vec<(String, String)> {
     };
     let of = transport.routing.unwrap_or(fabric.routing);
     let routing = match of {
-        Routing::Ecmp => "hash of flow number and direction, another one at each switch",
-        Routing::EcmpSymmetric => "hash of the flow number, the same for both directions",
+        Routing::Ecmp => match fabric.hash_seed {
+            None | Some(HashSeed::PerSwitch) => {
+                "hash of flow number and direction, another one at each switch"
+            }
+            Some(HashSeed::PerTier) => {
+                "hash of flow number and direction, another one in each tier"
+            }
+            Some(HashSeed::Same) => "hash of flow number and direction, the same at all switches",
+        },
+        Routing::EcmpSymmetric => match fabric.hash_seed {
+            Some(HashSeed::Same) => {
+                "hash of the flow number, the same for both directions and at all switches"
+            }
+            _ => "hash of the flow number, the same for both directions, another one in each tier",
+        },
         Routing::Spray => "each packet at random",
         Routing::Source => {
             "each packet the path of the number that its sender gave it, all in turn and permuted anew each round; answers at random"

@@ -39,6 +39,10 @@ pub struct Fabric {
     /// Order in which "ecmp-murmur3" lists equal-cost next hops, by the numbers of switches; other routing has no such list. The public HPCC simulator sorts them by memory address: "descending" on Linux, where each of its switches is a mapping of its own and mappings grow downwards. Default: "ascending".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_hops: Option<NextHops>,
+    /// Which switches hash with the same seed under "ecmp" and "ecmp-symmetric"; other routing does not. Default: "per-switch" for "ecmp",
+    /// "per-tier" for "ecmp-symmetric".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash_seed: Option<HashSeed>,
     /// Time from the failure or return of a link to new routes. Default: routes never change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reroute_after: Option<Span>,
@@ -71,10 +75,10 @@ pub struct Fabric {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Routing {
-    /// Hash of flow and direction, a different seed at each switch.
+    /// Hash of flow and direction. The seed differs from switch to switch, or as hash_seed says.
     #[default]
     Ecmp,
-    /// Hash of the flow alone with one seed everywhere, so that both directions share links.
+    /// Hash of the flow alone, so that both directions share links. The seed differs from tier to tier, or is the same everywhere: see hash_seed.
     EcmpSymmetric,
     /// A fresh uniform choice for each packet.
     Spray,
@@ -83,6 +87,20 @@ pub enum Routing {
     Source,
     /// murmur3-32 of addresses and ports with the number of the switch as its seed, as the public HPCC simulator does.
     EcmpMurmur3,
+}
+
+/// Which switches hash with the same seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HashSeed {
+    /// All switches. A flow makes the same choice at each of them, so a switch of the second tier sends to one of its uplinks only, if it has
+    /// as many as those below it (hash polarization).
+    Same,
+    /// All switches of a tier. A tier is, for "ecmp", the distance to the nearest switch with hosts; for "ecmp-symmetric", the distance to
+    /// the switch of the destination.
+    PerTier,
+    /// Each switch has its own seed. Not for "ecmp-symmetric", whose directions meet different switches.
+    PerSwitch,
 }
 
 /// Order of equal-cost next hops.

@@ -2356,3 +2356,25 @@ fn receiver_driven_transports() {
     let expected = "senders of \"dctcp\" number no paths, as \"source\" needs it; write transport.routing = \"spray\"";
     assert!(found.contains(expected), "says now: {found}");
 }
+
+#[test]
+fn symmetric_paths_need_switches_that_hash_alike() {
+    let hash = |routing: &str, seed: &str| {
+        format!("routing = \"{routing}\"\nhash_seed = \"{seed}\"\nhost_link")
+    };
+    let said = |routing: &str, seed: &str| said("host_link", &hash(routing, seed));
+    assert_eq!(
+        said("ecmp-symmetric", "per-switch"),
+        "12:13: fabric.hash_seed: \"per-switch\" has the two directions of a flow choose apart, which \"ecmp-symmetric\" is to prevent; write \"per-tier\" or \"same\", or routing = \"ecmp\""
+    );
+    for (routing, seed) in [
+        ("ecmp-symmetric", "per-tier"),
+        ("ecmp-symmetric", "same"),
+        ("ecmp", "per-switch"),
+        ("ecmp", "per-tier"),
+        ("ecmp", "same"),
+        ("spray", "same"), // not used, so that routing alone can be swept
+    ] {
+        assert_eq!(said(routing, seed), "nothing", "{routing}, {seed}");
+    }
+}

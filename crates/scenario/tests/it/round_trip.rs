@@ -644,6 +644,7 @@ prop_compose! {
                 fabric_link: links.1,
                 routing: [Routing::Ecmp, Routing::EcmpSymmetric, if words.3 { Routing::Spray } else { Routing::EcmpMurmur3 }][words.0],
                 next_hops: (words.0 == 2 && !words.3).then_some(if words.1 { NextHops::Descending } else { NextHops::Ascending }),
+                hash_seed: [None, Some(HashSeed::Same), Some(HashSeed::PerTier)][words.2],
                 reroute_after,
                 paths: Paths::default(),
                 dead_port: if words.3 { DeadPort::Hold } else { DeadPort::Drop },

@@ -5,6 +5,7 @@ mod common;
 mod credited;
 mod digests;
 mod exact;
+mod hash_seed;
 mod host_features;
 mod kernel;
 mod law_log;

@@ -58,7 +58,9 @@ impl Kind {
             _ if key.starts_with("fabric.switch") || key.starts_with("fabric.override") => {
                 Self::Setting
             }
-            "fabric.routing" | "fabric.paths" | "fabric.next_hops" => Self::Setting,
+            "fabric.routing" | "fabric.paths" | "fabric.next_hops" | "fabric.hash_seed" => {
+                Self::Setting
+            }
             _ if key.starts_with("fabric.") => Self::Topology,
             _ => Self::Setting,
         })
