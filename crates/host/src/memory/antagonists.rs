@@ -17,6 +17,9 @@ use forebay_units::Time;
 /// Units by which rounding puts off what leaves in a step.
 const ROUNDED: f64 = 4.0;
 
+/// Fewer lines than this do not wait: they are as good as served.
+const CRUMB: f64 = 0.5;
+
 /// What a level does to cores that it does not stop.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Hold {
@@ -53,9 +56,10 @@ pub(super) struct Antagonists {
     next_phase: Time,
     coasted: bool, // since flights were brought up to date
     round: f64,
-    /// Lines read and written, by antagonist.
+    /// Lines read and written, by antagonist: as reads leave, and as writes are posted.
     pub read: Vec<f64>,
     pub written: Vec<f64>,
+    waiting: Vec<[f64; 2]>, // of those, reads and writes that memory has not served
 }
 
 /// Demand of antagonists, in lines per ns.
@@ -92,6 +96,29 @@ impl Antagonists {
             round: 0.0,
             read: vec![0.0; groups.len()],
             written: vec![0.0; groups.len()],
+            waiting: vec![[0.0; 2]; groups.len()],
+        }
+    }
+
+    /// Lines that memory has not served yet, by antagonist.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = f64> {
+        self.waiting.iter().map(|[reads, writes]| reads + writes)
+    }
+
+    /// Memory has served what they read and wrote but for so many reads and writes at most. It serves one antagonist as well as another, so
+    /// each has its share of what waits.
+    #[inline]
+    pub(super) fn serve(&mut self, left: [f64; 2]) {
+        for (kind, left) in left.into_iter().enumerate() {
+            let all: f64 = self.waiting.iter().map(|waiting| waiting[kind]).sum();
+            if all <= left {
+                continue;
+            }
+            let share = left / all;
+            for waiting in &mut self.waiting {
+                let rest = waiting[kind] * share;
+                waiting[kind] = if rest < CRUMB { 0.0 } else { rest };
+            }
         }
     }
 
@@ -169,6 +196,8 @@ impl Antagonists {
             let read = lines(issued);
             self.read[cores.group] += read;
             self.written[cores.group] += written;
+            self.waiting[cores.group][0] += read;
+            self.waiting[cores.group][1] += written;
             let reads = read * rate;
             draw.reads += reads;
             draw.posted += written * rate;

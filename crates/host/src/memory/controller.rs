@@ -17,8 +17,11 @@ use super::recent::Recent;
 use super::settings::{ControllerSettings, LINE};
 use super::{larger, smaller};
 
-/// Least rate of admission in lines per ns, so that a wait is always finite (note, equation 6).
+/// Least rate of admission in lines per ns, so that a wait is always finite (note, equation 6). Reads leave so much to writes that wait.
 const LEAST_ADMISSION: f64 = 0.02;
+
+/// Share of the capacity that reads never take, where that is less. It is that of the default: slower memory admits writes in proportion.
+const LEAST_SHARE: f64 = 0.05;
 
 /// Demand for memory in a step.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,6 +45,7 @@ pub(super) struct Demand {
 pub(super) struct Controller {
     capacity: f64,     // lines per ns
     per_capacity: f64, // its inverse
+    least: f64,        // rate of admission
     queueing: f64,     // ns
     share: f64,
     posted_limit: Option<f64>,
@@ -63,6 +67,7 @@ impl Controller {
         Self {
             capacity,
             per_capacity: 1.0 / capacity,
+            least: smaller(LEAST_ADMISSION, LEAST_SHARE * capacity),
             queueing: settings.read_queueing.as_ps() as f64 * 1e-3,
             share: f64::from(settings.read_share_permille) * 1e-3,
             posted_limit: settings.posted_limit.map(f64::from),
@@ -98,6 +103,12 @@ impl Controller {
         self.wait
     }
 
+    /// Reads that wait, in lines.
+    #[inline]
+    pub(super) fn behind(&self) -> f64 {
+        self.behind
+    }
+
     /// Writes that wait, in lines.
     pub(super) fn line(&self) -> f64 {
         self.line
@@ -107,16 +118,16 @@ impl Controller {
     #[inline]
     pub(super) fn step(&mut self, dt: f64, demand: Demand) -> Line {
         self.hold_back(&demand);
-        let reads = self.read(dt, demand.reads);
+        let coming = demand.posted * dt + demand.joining;
+        let all = self.line + coming;
+        let reads = self.read(dt, demand.reads, smaller(self.least, all / dt));
         self.recent.go_on(dt);
         self.reads = self.recent.serve::<0>(reads * dt);
-        let rate = larger(self.capacity - self.reads, LEAST_ADMISSION);
+        let rate = larger(self.capacity - self.reads, self.least);
         let left = 1.0 - smaller(self.reads * self.per_capacity, 0.95);
-        let free = larger(self.capacity - reads, LEAST_ADMISSION) * dt;
-        let coming = demand.posted * dt + demand.joining;
+        let free = larger(self.capacity - reads, 0.0) * dt;
         let before = self.joined;
         self.joined += coming;
-        let all = self.line + coming;
         let by_chance = demand.chance.share(self.line);
         let alone = by_chance * demand.chance.beta(self.per_capacity / left);
         self.line = chance::left(all, free, alone);
@@ -128,15 +139,16 @@ impl Controller {
         Line { before, joined: self.joined, served: self.joined - self.line }
     }
 
-    /// Reads per ns that are served for `dt` ns, where `reads` come: no more than all that can be.
+    /// Reads per ns that are served for `dt` ns, where `reads` come: no more than all that can be, less what is left to writes.
     #[inline]
-    fn read(&mut self, dt: f64, reads: f64) -> f64 {
-        if reads <= self.capacity && self.behind == 0.0 {
+    fn read(&mut self, dt: f64, reads: f64, left: f64) -> f64 {
+        let most = self.capacity - left;
+        if reads <= most && self.behind == 0.0 {
             return reads;
         }
-        let demand = self.behind + (reads - self.capacity) * dt;
+        let demand = self.behind + (reads - most) * dt;
         self.behind = demand.max(0.0);
-        self.capacity + (demand - self.behind) / dt
+        most + (demand - self.behind) / dt
     }
 
     /// Sets what the posted limit adds to reads, as the line stands.

@@ -78,10 +78,12 @@ pub struct Totals {
     pub sent: f64,
     /// Lines that were written, copied and sent for the machine's other NICs, if it has any.
     pub others: Option<f64>,
-    /// Lines that each antagonist read.
+    /// Lines that each antagonist read, as the reads left.
     pub antagonist_read: Vec<f64>,
-    /// Lines that each antagonist wrote.
+    /// Lines that each antagonist wrote, as the writes were posted.
     pub antagonist_written: Vec<f64>,
+    /// Of both, lines that memory has not served yet.
+    pub antagonist_waiting: Vec<f64>,
     /// Time that reader cores worked, all together, in ns.
     pub reading: f64,
     /// Time with frames in the NIC buffer, in ns.
@@ -100,6 +102,14 @@ pub struct Totals {
     pub queue: Option<QueueTotals>,
     /// Buffers that cores read by [`Handling::traffic`], and of these those that were not in the cache; empty where buffers are not followed.
     pub reads_of: Vec<[u64; 2]>,
+}
+
+impl Totals {
+    /// Lines that memory served for an antagonist.
+    pub fn served(&self, antagonist: usize) -> f64 {
+        let of = |lines: &[f64]| lines.get(antagonist).copied().unwrap_or(0.0);
+        of(&self.antagonist_read) + of(&self.antagonist_written) - of(&self.antagonist_waiting)
+    }
 }
 
 /// How the path stands at an instant.
@@ -439,6 +449,7 @@ impl MemoryPath {
         if !self.nics.others().is_empty() {
             step_others(self.nics.others_mut(), self.at, dt, shared);
         }
+        self.antagonists.serve([self.controller.behind(), self.posted()]);
         self.llc.update(self.readers.in_use(), self.readers.unread());
         let idle = self.nic().is_idle()
             && self.readers.is_idle()
@@ -491,16 +502,20 @@ impl MemoryPath {
         self.nic().iio.buffered()
     }
 
+    /// Lines that cores posted and that wait for memory.
+    fn posted(&self) -> f64 {
+        let others: f64 = self.nics.others().iter().map(|nic| nic.iio.waiting()).sum();
+        (self.controller.line() - self.nic().iio.waiting() - others).max(0.0)
+    }
+
     /// How it stands at the last advance.
     pub fn now(&self) -> Now {
         let wait = self.controller.wait();
-        let others: f64 = self.nics.others().iter().map(|nic| nic.iio.waiting()).sum();
-        let waiting = self.nic().iio.waiting() + others;
         Now {
             buffered: self.nic().iio.buffered(),
             inside: self.nic().iio.inside(),
             wait,
-            posted: (self.controller.line() - waiting).max(0.0),
+            posted: self.posted(),
             slot_latency: self.llc.slot_latency(wait),
             unread: self.readers.unread(),
             level: self.antagonists.level(),
@@ -524,7 +539,8 @@ impl MemoryPath {
     pub fn machine_counters(&self) -> (u64, u64, f64) {
         let starved = self.llc.totals().map_or(0, |queue| queue.waited + queue.refused);
         let antagonists = self.antagonists.read.iter().chain(&self.antagonists.written);
-        let moved = self.nic().traffic() + self.others().unwrap_or(0.0) + antagonists.sum::<f64>();
+        let served = antagonists.sum::<f64>() - self.antagonists.waiting().sum::<f64>();
+        let moved = self.nic().traffic() + self.others().unwrap_or(0.0) + served;
         (self.nic().iio.dropped, starved, moved)
     }
 
@@ -570,6 +586,7 @@ impl MemoryPath {
             others: self.others(),
             antagonist_read: self.antagonists.read.clone(),
             antagonist_written: self.antagonists.written.clone(),
+            antagonist_waiting: self.antagonists.waiting().collect(),
             reading: self.readers.busy(self.nics.index()),
             backlog: nic.backlog,
             full: nic.full,

@@ -933,3 +933,93 @@ fn a_trace_is_played() {
     }
     assert!(most > 28.0 && most < 30.0, "{most}: the published rate of two cores");
 }
+
+/// Settings within what the checker takes, of all that memory serves.
+fn any_memory(d: &mut Stream) -> MemorySettings {
+    let of = |d: &mut Stream, of: &[u64]| of[d.below(of.len() as u64) as usize];
+    let mut settings = MemorySettings::default();
+    let gigabits = of(d, &[5, 20, 50, 100, 278, 1_000]);
+    settings.controller.bytes_per_sec = gigabits * 125_000_000;
+    settings.controller.read_share_permille = of(d, &[1, 10, 170, 500, 1_000]) as u32;
+    settings.controller.posted_limit = (d.below(3) == 0).then(|| of(d, &[1, 64, 4_096]) as u32);
+    settings.controller.read_queueing = Span::from_ps(of(d, &[0, 21_500, 1_000_000]));
+    settings.controller.local_read = Span::from_ns(of(d, &[1, 70, 2_000]));
+    settings.ddio = (d.below(2) == 0).then(DdioSettings::default);
+    settings.iio.slots = of(d, &[1, 30, 92, 1_000]) as u32;
+    settings.readers.cores = of(d, &[1, 8]) as u32;
+    settings.antagonists = (0..d.below(3))
+        .map(|_| AntagonistSettings {
+            cores: of(d, &[1, 3, 24, 100]) as u32,
+            local: d.below(2) == 0,
+            writes_permille: of(d, &[0, 1_000, 3_000]) as u32,
+            rests: (d.below(3) == 0).then(|| {
+                (Span::from_ns(of(d, &[300, 20_000])), Span::from_ns(of(d, &[300, 20_000])))
+            }),
+            ..AntagonistSettings::default()
+        })
+        .collect();
+    settings
+}
+
+/// Lines of copies that are under way: they count as they leave.
+fn copied_ahead(settings: &MemorySettings) -> f64 {
+    f64::from(settings.readers.cores) * f64::from(settings.readers.lines_in_flight)
+}
+
+#[test]
+fn memory_serves_no_more_than_its_bandwidth() {
+    let (mut full, mut tight) = (0, 0);
+    for seed in 0..300 {
+        let mut d = Stream::new(seed, 40, Purpose::Test);
+        let settings = any_memory(&mut d);
+        let mut path = MemoryPath::new(&settings);
+        let (mut now, mut next, mut offered) = (Time::ZERO, Time::ZERO, 0);
+        let spacing = Span::from_ns([330, 1_000, 40_000][d.below(3) as usize]);
+        let lines_per_ns = settings.controller.bytes_per_sec as f64 / LINE as f64 * 1e-9;
+        let slack = copied_ahead(&settings) + lines_per_ns * ns(Time::ZERO, Time::ZERO + STEP);
+        while now < Time::ZERO + Span::from_us(300) {
+            now = path.due().min(next).min(now + Span::from_us(5));
+            path.advance(now);
+            let (_, _, moved) = path.machine_counters();
+            let possible = lines_per_ns * ns(Time::ZERO, now);
+            assert!(moved <= possible + slack, "seed {seed}: {moved} lines of {possible} at {now}");
+            if now == next {
+                path.offer(
+                    now,
+                    &Packet { size: 4_000, flow: FlowId(offered % 4), ..Packet::default() },
+                );
+                (next, offered) = (now + spacing, offered + 1);
+            }
+            while let Some(Landed { packet, .. }) = path.take_packet() {
+                path.replenish(1);
+                let read = Read { flow: packet.flow.0, bytes: 3_948, upto: 0 };
+                path.deliver(now, packet.flow.0 % settings.readers.cores, read, Handling::of(1));
+            }
+            while path.take_read().is_some() {}
+        }
+        let (_, _, moved) = path.machine_counters();
+        let possible = lines_per_ns * ns(Time::ZERO, now);
+        full += u32::from(moved > 0.9 * possible);
+        tight += u32::from(possible > 20.0 * slack);
+    }
+    assert!(full > 60 && tight > 60, "{full} of 300 fill memory, {tight} are held closely");
+}
+
+/// The refusal of a `read_share` of 0 names 0.001 as the least. Writes then pile up for a while, and count once memory has served them.
+#[test]
+fn writes_that_wait_count_once_memory_has_served_them() {
+    let mut settings = MemorySettings::default();
+    settings.controller.read_share_permille = 1;
+    settings.antagonists = vec![AntagonistSettings { cores: 24, ..AntagonistSettings::default() }];
+    for time in [Span::from_ms(1), Span::from_ms(5)] {
+        let mut path = MemoryPath::new(&settings);
+        let end = Time::ZERO + time;
+        let mut now = Time::ZERO;
+        while now < end {
+            now = path.due().min(end);
+            path.advance(now);
+        }
+        let rate = path.totals().served(0) * LINE as f64 / ns(Time::ZERO, end); // GB/s
+        assert!(rate <= 34.8 * 1.01 && rate > 34.8 * 0.98, "{rate} GB/s in {time}");
+    }
+}

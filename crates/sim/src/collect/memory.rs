@@ -73,10 +73,7 @@ fn row(name: &str, from: &Snapshot, to: &Snapshot) -> MemoryRow {
     let (a, b) = (&from.path, &to.path);
     // Before the first event there are no totals to take away.
     let before = |list: &[f64], i: usize| list.get(i).copied().unwrap_or(0.0);
-    let antagonists = (0..b.antagonist_read.len()).map(|i| {
-        let read = b.antagonist_read[i] - before(&a.antagonist_read, i);
-        read + b.antagonist_written[i] - before(&a.antagonist_written, i)
-    });
+    let antagonists = (0..b.antagonist_read.len()).map(|i| b.served(i) - a.served(i));
     let levels = b.levels.iter().enumerate().map(|(i, time)| (time - before(&a.levels, i)) / ns);
     let mut row = MemoryRow {
         host: name.into(),

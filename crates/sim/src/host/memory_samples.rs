@@ -49,13 +49,8 @@ impl Samples {
             cache: b.queue.map(|queue| cache(&a.queue.unwrap_or_default(), &queue)),
             credits: None,
         });
-        let traffic = |read: &[f64], written: &[f64], i: usize| {
-            read.get(i).copied().unwrap_or(0.0) + written.get(i).copied().unwrap_or(0.0)
-        };
         for i in 0..b.antagonist_read.len() {
-            let before = traffic(&a.antagonist_read, &a.antagonist_written, i);
-            let after = traffic(&b.antagonist_read, &b.antagonist_written, i);
-            self.antagonists.push(gigabytes(after - before));
+            self.antagonists.push(gigabytes(b.served(i) - a.served(i)));
         }
         self.last = seen;
     }
