@@ -5,9 +5,11 @@ use forebay_record::capture::{
     CapturedPort, Frame, MessageFrame, PauseFrame, PortTotals, RoceFrame, Sink,
 };
 use forebay_record::law_logs::LawLogsInMemory;
-use forebay_record::{FlowRow, RunRecord};
+use forebay_record::why::{calls, explain, explain_calls, rows};
+use forebay_record::{FlowRow, RpcRow, RunRecord};
 use forebay_scenario::model::{LawLog, Scenario};
 use forebay_scenario::plan::Plan;
+use forebay_scenario::workload::{Hosts, Table, flows};
 use forebay_sim::{Options, Outputs, Simulation, Watch, simulate, simulate_into};
 use forebay_units::Time;
 use std::collections::BTreeMap;
@@ -74,10 +76,11 @@ fn checked(text: &str) -> Result<Found, Fault> {
         )?;
     same("resolved", "the resolved file", &first, &run(&again.scenario, Options::default())?)?;
     logged(&scenario, &first)?;
+    explained(&scenario, &first)?;
     if !scenario.output.captures.is_empty() {
         captured(&scenario, &first)?;
     }
-    longer(&scenario, &first)?;
+    longer(text, &scenario, &first)?;
     let among = Scenario { seeds: vec![7, 1, 9], ..scenario.clone() };
     same("seeds", "one seed among three", &first, &run(&among, Options::default())?)?;
     Ok(Found::Right(first.totals.packet_hops))
@@ -133,7 +136,9 @@ fn same(kind: &'static str, what: &str, a: &RunRecord, b: &RunRecord) -> Result<
 /// also loses what waits for it, and what is offered to it while it is down: of such packets it is not known how many had been sent.
 /// The switches of racks with credits send messages of their own, which no table counts, so only the others are held to it.
 fn conserved(record: &RunRecord, scenario: &Scenario) -> Result<(), Fault> {
-    let faultless = scenario.faults.is_empty();
+    let loses =
+        |place: &forebay_scenario::model::Override| place.loss.is_some_and(|loss| loss > 0.0);
+    let faultless = scenario.faults.is_empty() && !scenario.fabric.overrides.iter().any(loses);
     let fault = |text: String| Err(Fault { kind: "conservation", text });
     let hops: u64 = record.ports.iter().map(|port| port.tx_packets).sum();
     if hops != record.totals.packet_hops {
@@ -160,6 +165,16 @@ fn conserved(record: &RunRecord, scenario: &Scenario) -> Result<(), Fault> {
         let came = came.get(node).copied().unwrap_or(0);
         if *went > came {
             return fault(format!("{node} sent and dropped {went} packets of {came} that came"));
+        }
+    }
+    // A run that ends before its stated time has nothing left to do; streams of connections stay open.
+    let early = record.end < scenario.stop.time && !record.stalled && record.connections.is_empty();
+    for flow in record.flows.iter().filter(|_| early) {
+        if flow.delivered.is_none() && flow.gave_up.is_none() {
+            return fault(format!(
+                "flow {} is unread, and the run ends at {}",
+                flow.flow, record.end
+            ));
         }
     }
     for flow in &record.flows {
@@ -191,25 +206,80 @@ fn logged(scenario: &Scenario, first: &RunRecord) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A run a third longer has every flow that the shorter one completed, at the same time.
-fn longer(scenario: &Scenario, first: &RunRecord) -> Result<(), Fault> {
-    let mut long = scenario.clone();
-    let third = scenario.stop.time.since(Time::ZERO) / 3;
-    long.stop.time = scenario.stop.time.saturating_add(third);
-    let long = run(&long, Options::default())?;
-    // A flow of a later round may begin in the longer run only.
-    let of: BTreeMap<u32, &FlowRow> = long.flows.iter().map(|flow| (flow.flow, flow)).collect();
-    for a in &first.flows {
-        let Some(b) = of.get(&a.flow) else {
-            let text = format!("flow {} is not in a run a third longer", a.flow);
-            return Err(Fault { kind: "longer", text });
+/// Flows that are followed change nothing, and their times have the same parts, behind the same flows, on any number of threads.
+fn explained(scenario: &Scenario, first: &RunRecord) -> Result<(), Fault> {
+    let all: Vec<u32> = first.flows.iter().map(|flow| flow.flow).collect();
+    let parts = |threads| {
+        let options = Options { threads, ..Options::default() };
+        let outputs = Outputs { follow: Some(&all), ..Outputs::default() };
+        let outcome = simulate_into(scenario, 1, options, &Watch::default(), outputs)
+            .map_err(|e| Fault { kind: "refused", text: e.to_string() })?;
+        let log = outcome.followed.unwrap_or_default();
+        let calls = explain_calls(&log, &calls(&outcome.record));
+        Ok((outcome.record, rows(&explain(&log), &log), calls))
+    };
+    let (record, of_flows, of_calls) = parts(1)?;
+    same("why", "with flows followed", first, &record)?;
+    for threads in [2, 3] {
+        let (_, flows, calls) = parts(threads)?;
+        if let Some((a, b)) = of_flows.iter().zip(&flows).find(|(a, b)| a != b) {
+            let text = format!("parts on 1 and {threads} threads: {a:?} and {b:?}");
+            return Err(Fault { kind: "why", text });
+        }
+        if flows.len() != of_flows.len() || calls != of_calls {
+            let text = format!("on {threads} threads there are other parts");
+            return Err(Fault { kind: "why", text });
+        }
+    }
+    Ok(())
+}
+
+/// A run a third longer has every flow and every RPC that the shorter one completed, at the same time. Flows are known by their entry and
+/// place in it: a flow of a later round may begin in the longer run only.
+fn longer(text: &str, scenario: &Scenario, first: &RunRecord) -> Result<(), Fault> {
+    let fault = |text: String| Err(Fault { kind: "longer", text });
+    let stop = scenario.stop.time.since(Time::ZERO);
+    let stop = format!("{}ps", (stop + stop / 3).as_ps());
+    // What does not say when it ends, ends with the run.
+    let long =
+        match forebay_scenario::text_with("chaos.toml", text, &[("stop.time", stop.as_str())]) {
+            Ok(loaded) => loaded.scenario,
+            Err(error) => return fault(format!("a run a third longer is refused: {error}")),
         };
-        if a.delivered.is_some()
-            && (a.delivered, a.acked) != (b.delivered, b.acked)
-            && a.acked.is_some()
-        {
-            let text = format!("flow {} of a run a third longer: {a:?} and {b:?}", a.flow);
-            return Err(Fault { kind: "longer", text });
+    let record = run(&long, Options::default())?;
+    let [table, long_table] = [scenario, &long].map(|of| flows(of, &Hosts::of(of), 1));
+    let (Ok(table), Ok(long_table)) = (table, long_table) else {
+        return fault("the flows of a run that has been are refused".into());
+    };
+    let of: BTreeMap<u64, &FlowRow> =
+        record.flows.iter().map(|flow| (long_table.number(flow.flow), flow)).collect();
+    for a in &first.flows {
+        let Some(b) = of.get(&table.number(a.flow)) else {
+            return fault(format!("flow {} is not in a run a third longer", a.flow));
+        };
+        let ends = |row: &FlowRow| (row.start, row.delivered, row.acked, row.retransmits);
+        if a.delivered.is_some() && a.acked.is_some() && ends(a) != ends(b) {
+            return fault(format!("flow {} of a run a third longer: {a:?} and {b:?}", a.flow));
+        }
+    }
+    // Those of a connection complete in the order of their issue.
+    let rpcs = |record: &RunRecord, table: &Table| {
+        let mut of: BTreeMap<(u16, u32), Vec<RpcRow>> = BTreeMap::new();
+        for rpc in record.rpcs.iter().filter(|rpc| rpc.latency().is_some()) {
+            let connection = &table.connections[rpc.connection as usize];
+            let key = (connection.traffic, connection.number);
+            of.entry(key).or_default().push(RpcRow { connection: 0, ..*rpc });
+        }
+        of
+    };
+    let (short, long) = (rpcs(first, &table), rpcs(&record, &long_table));
+    for (key, short) in &short {
+        let long = long.get(key).map_or(&[][..], Vec::as_slice);
+        if let Some((a, b)) = short.iter().zip(long).find(|(a, b)| a != b) {
+            return fault(format!("an RPC of {key:?} in a run a third longer: {a:?} and {b:?}"));
+        }
+        if long.len() < short.len() {
+            return fault(format!("{key:?} completes fewer RPCs in a run a third longer"));
         }
     }
     Ok(())

@@ -39,6 +39,8 @@ fn the_draw_reaches_all_features() {
         "kind = \"rdma\"",
         "kind = \"tcp\"",
         "cache_model = \"buffers\"",
+        "read_placed = true",
+        "per_packet = \"10us\"",
         "rnr = \"nak\"",
         "rnr = \"wait\"",
         "pool = { law",
@@ -47,6 +49,9 @@ fn the_draw_reaches_all_features() {
         "hierarchical = {",
         "queue_for = \"pod\"",
         "drop = [",
+        "kind = \"poisson\"",
+        "after = \"one\"",
+        "\nloss = ",
         "[[host.machine]]",
         "[[output.capture]]",
         "[[fault]]",
@@ -59,4 +64,8 @@ fn the_draw_reaches_all_features() {
     ] {
         assert!(some(word) > 3, "{word}: {} of {}", some(word), texts.len());
     }
+    let reads =
+        |text: &&String| text.contains("law = \"homa\"") && text.contains("read_placed = true");
+    let reads = texts.iter().filter(reads).count();
+    assert!(reads > 3, "homa with applications that read: {reads}");
 }

@@ -99,6 +99,12 @@ fn invariants(drawn: &Drawn, scenario: &Scenario) {
     assert_eq!(outcome.record.end, whole.record.end);
 
     let record = &whole.record;
+    // A run that ends before its stated time has nothing left to do.
+    if record.end < scenario.stop.time && !record.stalled && record.connections.is_empty() {
+        for flow in record.flows.iter().filter(|flow| flow.gave_up.is_none()) {
+            assert!(flow.delivered.is_some(), "flow {} is unread at {}", flow.flow, record.end);
+        }
+    }
     for flow in record.flows.iter().filter(|f| !f.is_endless()) {
         if let (Some(fct), true) = (flow.fct(), drawn.never_better) {
             assert!(

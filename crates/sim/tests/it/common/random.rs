@@ -13,7 +13,7 @@ pub struct Drawn {
     /// Cables fail, change or lose packets.
     pub faulty: bool,
     pub shaped: bool, // some ports wait for tokens
-    /// Cables lose packets at random from the start.
+    /// Cables lose packets at random from the start; then it is `faulty` too.
     pub lossy: bool,
     /// No queue can overflow, and nothing else is dropped.
     pub boundless: bool,
@@ -120,13 +120,14 @@ pub fn draw(seed: u64, order: u64) -> Drawn {
     if !metered {
         fabric.push_str(&shapers(seed, &names, &mut drawn));
     }
-    let traffic = traffic(&mut d, &names, &drawn);
+    fabric.push_str(&losses(seed, &names, &mut drawn));
+    let traffic = traffic(&mut d, &names, &drawn) + &arrivals(seed, &names, &drawn, &fabric);
     let faults = faults(&mut d, &names, &mut drawn);
     let nic = d.of(&["round-robin", "fifo", "srpt", "push"]);
     let host = host(&mut Draw(Stream::new(seed, 3, Purpose::Test)), &names, nic);
     let mut traffic = traffic;
     let memory = memory(seed, &names, &mut drawn);
-    let memory = receive_queue(seed, memory, &mut traffic);
+    let memory = read_placed(seed, receive_queue(seed, memory, &mut traffic));
     let every = (drawn.stop_ps / d.between(20, 150)).max(1_000);
     let output = match d.one_in(3) {
         true => String::new(),
@@ -587,12 +588,13 @@ fn host(d: &mut Draw, names: &Names, nic: &str) -> String {
     out
 }
 
-/// In one scenario of three, if it is short, a path to memory at some host, with antagonists and perhaps a law over them.
+/// In one scenario of three, more often where receivers give credit, if it is short, a path to memory at some host, with antagonists and perhaps a law over them.
 fn memory(seed: u64, names: &Names, drawn: &mut Drawn) -> String {
     let mut d = Draw(Stream::new(seed, 4, Purpose::Test));
     let mut out = String::new();
     // Counters are read millions of times a second, so not in a long run.
-    if !d.one_in(3) || drawn.stop_ps > 10_000_000_000 {
+    let often = drawn.received && Draw(Stream::new(seed, 29, Purpose::Test)).one_in(2);
+    if !(often || d.one_in(3)) || drawn.stop_ps > 10_000_000_000 {
         return out;
     }
     drawn.memory = true;
@@ -621,6 +623,17 @@ fn memory(seed: u64, names: &Names, drawn: &mut Drawn) -> String {
         out.push_str("[host.override.memory.control]\nlaw = \"hostcc\"\n");
     }
     out
+}
+
+/// In one of two such hosts, cores read what RDMA and receiver-driven transports place, slowly in one of four.
+fn read_placed(seed: u64, memory: String) -> String {
+    let mut d = Draw(Stream::new(seed, 28, Purpose::Test));
+    if memory.contains("read_placed") || d.one_in(2) {
+        return memory;
+    }
+    let slow = if d.one_in(2) { "per_packet = \"10us\"\n" } else { "" };
+    let keys = format!("[host.override.memory]\nread_placed = true\n{slow}");
+    memory.replacen("[host.override.memory]\n", &keys, 1)
 }
 
 /// In one of two such hosts a cache that knows its receive buffers. Then it is that of a server, if there is one, whose clients may be held to credits of it.
@@ -932,6 +945,39 @@ fn rpc(d: &mut Draw, names: &Names) -> String {
     out
 }
 
+/// Poisson arrivals and flows that wait for others, each in one scenario of four: what a longer run has more of, and what is numbered behind.
+fn arrivals(seed: u64, names: &Names, drawn: &Drawn, fabric: &str) -> String {
+    let mut d = Draw(Stream::new(seed, 31, Purpose::Test));
+    let (mut out, hosts) = (String::new(), names.hosts.len() as u64);
+    let rates = fabric.split("rate = \"").skip(1).filter_map(|rest| {
+        let number: String = rest.chars().take_while(char::is_ascii_digit).collect();
+        let rate = number.parse::<f64>().ok()?;
+        Some(if rest[number.len()..].starts_with("Gbps") { rate * 1e9 } else { rate })
+    });
+    if d.one_in(4) {
+        let (flows, size) = (d.between(5, 60), d.of(&[67, 1_448, 9_000, 30_000]));
+        let fastest = rates.fold(1e9, f64::max) * hosts as f64 / 8.0;
+        let load = (flows * size) as f64 / (fastest * drawn.stop_ps as f64 / 1e12);
+        let load = load.clamp(1e-9, 0.5);
+        let _ = write!(
+            out,
+            "[[traffic]]\nkind = \"poisson\"\nsizes = \"{size}B\"\nload = {load:.12}\n"
+        );
+    }
+    if d.one_in(4) {
+        let mut flow = |rest: String| {
+            let (a, b) = pair(&mut d, hosts);
+            let (size, [a, b]) = (d.of(&[1, 1_448, 40_000]), [a, b].map(|at| &names.hosts[at]));
+            format!("    {{ from = \"{a}\", to = \"{b}\", size = \"{size}B\", {rest} }},\n")
+        };
+        let at = drawn.stop_ps / 3;
+        let first = flow(format!("at = \"{at}ps\", fires = [\"one\"]"));
+        let waiting: String = (0..3).map(|_| flow("after = \"one\"".into())).collect();
+        let _ = writeln!(out, "[[traffic]]\nkind = \"list\"\nflows = [\n{first}{waiting}]");
+    }
+    out
+}
+
 fn pair(d: &mut Draw, hosts: u64) -> (usize, usize) {
     let a = d.0.below(hosts);
     let b = (a + 1 + d.0.below(hosts - 1)) % hosts;
@@ -991,6 +1037,22 @@ fn shapers(seed: u64, names: &Names, drawn: &mut Drawn) -> String {
             out,
             "[[fabric.shaper]]\nwhere = \"{place}\"\nrate = \"{rate}\"\nburst = \"{burst}B\""
         );
+    }
+    out
+}
+
+/// Cables that lose packets from the start, in one scenario of five.
+fn losses(seed: u64, names: &Names, drawn: &mut Drawn) -> String {
+    let mut d = Draw(Stream::new(seed, 27, Purpose::Test));
+    let mut out = String::new();
+    if !d.one_in(5) {
+        return out;
+    }
+    (drawn.lossy, drawn.faulty) = (true, true);
+    for _ in 0..d.between(1, 3) {
+        let cable = &names.cables[d.0.below(names.cables.len() as u64) as usize];
+        let loss = d.of(&["0.01", "0.05", "0.2"]);
+        let _ = writeln!(out, "[[fabric.override]]\nwhere = \"{cable}\"\nloss = {loss}");
     }
     out
 }
