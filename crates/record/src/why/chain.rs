@@ -287,7 +287,9 @@ impl<'a> Walk<'a> {
     fn climb(&mut self, at: Time, host: usize, otherwise: Part) {
         let HostStages { ring, memory } = self.flow.host[host];
         let node = if host == 0 { self.flow.src } else { self.flow.dst };
-        if let Some(landing) = self.index.landing(self.flow.flow, node, at).filter(|_| memory) {
+        // A packet that came to memory later cannot be what somebody waited for; whether the log has it depends on the end of the log.
+        let landing = self.index.landing(self.flow.flow, node, at);
+        if let Some(landing) = landing.filter(|one| memory && one.landed <= self.at) {
             self.reach(landing.landed, if ring { Part::Ring } else { Part::Iio }, None);
             self.reach(landing.entered, Part::Iio, None);
             self.reach(landing.first, Part::Pcie, None);
