@@ -290,7 +290,7 @@ impl Host {
             trace(&mut self.digest, now, LOST, packet);
         }
         self.nic.since = self.nic.since.max(now);
-        self.release_resumed();
+        self.release_resumed(now);
         self.settle_next();
         recalled
     }

@@ -77,7 +77,7 @@ fn configure(tcp: TcpConfig, (host, delayed_ack, buffer): &Stack) -> TcpConfig {
     }
 }
 
-/// `packet` is the size of the largest; the quantum of `fq` is two of them.
+/// `packet` is the size of the largest.
 fn nic(settings: &HostSettings, packet: Bytes) -> Nic {
     let moderation = Moderation {
         frames: settings.rx_frames,
@@ -88,9 +88,8 @@ fn nic(settings: &HostSettings, packet: Bytes) -> Nic {
     let waits = settings.rx_usecs.max(settings.rx_jitter) > Span::ZERO;
     Nic {
         order: match settings.nic {
-            _ if settings.pacing == Pacing::Fq => {
-                PullOrder::Fair { quantum: 2 * packet.get() as u32 }
-            }
+            NicOrder::Fq => PullOrder::Fq { packet: packet.get() as u32 },
+            _ if settings.pacing == Pacing::Fq => PullOrder::Fq { packet: packet.get() as u32 },
             NicOrder::RoundRobin => PullOrder::RoundRobin,
             NicOrder::Fifo | NicOrder::Push => PullOrder::Fifo,
             NicOrder::Srpt => PullOrder::Srpt,

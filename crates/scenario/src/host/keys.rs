@@ -70,7 +70,7 @@ macro_rules! host_keys {
 }
 
 host_keys! {
-    /// Order in which the NIC pulls packets from flows of one class; higher classes go first. Default: "round-robin", as Linux fq does.
+    /// Order in which the NIC pulls packets from flows of one class; higher classes go first, and ACKs before data. Default: "round-robin", or "fq" with pacing = "fq".
     nic: NicOrder = NicOrder::RoundRobin;
     /// Whether consecutive segments of a flow that wait for one interrupt become one segment of at most 64KB (GRO, LRO),
     /// which one ACK may answer. Needs rx_usecs. Default: by profile.
@@ -124,7 +124,7 @@ pub enum Pacing {
     Off,
     /// Pacing in TCP: a timer opens each flow's gate.
     Internal,
-    /// Pacing in the fq scheduler: the same gates; the NIC serves flows by bytes, a quantum of two full packets each.
+    /// Pacing in the fq scheduler: the same gates, and nic = "fq".
     Fq,
 }
 
@@ -142,8 +142,11 @@ pub enum TxQueues {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NicOrder {
-    /// One packet of each ready flow in turn.
+    /// One packet of each flow in a fixed cycle of all flows; those that are not ready are passed over. Source: the NIC of the HPCC simulator.
     RoundRobin,
+    /// As the fq scheduler of Linux: new flows go first, with ten full packets each; then old flows in turn, two full packets each. A flow that
+    /// has been new goes behind the old flows before it is new again, so that old flows do not starve. Source: net/sched/sch_fq.c.
+    Fq,
     /// The flow that became ready first sends all it may.
     Fifo,
     /// The flow with the fewest bytes left.

@@ -195,7 +195,7 @@ impl Judge<'_> {
         let at = |key: &str| format!("{path}.{key}");
         if self.given(&at("nic"))
             && settings.pacing == Pacing::Fq
-            && settings.nic != NicOrder::RoundRobin
+            && !matches!(settings.nic, NicOrder::RoundRobin | NicOrder::Fq)
         {
             let text = "is an order of its own, as pacing = \"fq\" is; leave out nic, or pace by \"internal\"";
             self.wrong(&at("nic"), text);

@@ -438,6 +438,7 @@ fn transport() -> impl Strategy<Value = Transport> {
 fn nic() -> impl Strategy<Value = NicOrder> {
     prop_oneof![
         Just(NicOrder::RoundRobin),
+        Just(NicOrder::Fq),
         Just(NicOrder::Fifo),
         Just(NicOrder::Srpt),
         Just(NicOrder::Push)

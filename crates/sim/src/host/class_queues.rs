@@ -13,7 +13,7 @@
 
 use super::{Host, REFUSED};
 use forebay_engine::Out;
-use forebay_host::ReadyList;
+use forebay_host::{ReadyFlows, ReadyList};
 use forebay_net::{CreditClass, trace};
 use forebay_units::Time;
 use forebay_wire::Packet;
@@ -39,7 +39,7 @@ struct CreditQueue {
 #[derive(Clone, Debug, Default)]
 struct ClassQueue {
     answers: VecDeque<Packet>, // and data, where flows push it
-    flows: VecDeque<u32>,
+    flows: ReadyFlows,
 }
 
 impl ClassQueues {
@@ -105,7 +105,11 @@ impl CreditQueue {
 
 impl Host {
     /// From now on the highest class goes first. It has to be so from the start.
-    pub fn serve_by_class(&mut self, queues: ClassQueues) {
+    pub fn serve_by_class(&mut self, mut queues: ClassQueues) {
+        if queues.queues.len() > 1 {
+            let lists = self.nic.ready.split(queues.queues.len());
+            queues.queues.iter_mut().zip(lists).for_each(|(queue, flows)| queue.flows = flows);
+        }
         self.nic.class_queues = Some(Box::new(queues));
         self.nic.by_class = true;
     }
@@ -168,7 +172,7 @@ impl Host {
             let queue = queues.queue(self.class_of(slot));
             let left = self.left_to_send(slot).all;
             self.nic.ready.exchange(&mut queue.flows);
-            self.nic.ready.add(slot, || left);
+            self.nic.ready.add(start, slot, || left);
             self.nic.ready.exchange(&mut queue.flows);
         }
         next
@@ -231,13 +235,10 @@ impl Host {
                 None => queues.queue(packet.class).answers.push_back(packet),
             }
         }
-        let mut flows = VecDeque::new();
-        self.nic.ready.exchange(&mut flows);
-        for slot in flows.drain(..) {
+        while let Some(slot) = self.nic.ready.unsort() {
             let queue = queues.queue(self.class_of(slot));
-            self.nic.ready.move_to(&mut queue.flows, slot);
+            self.nic.ready.move_to(&mut queue.flows, now, slot);
         }
-        self.nic.ready.exchange(&mut flows); // for its room
     }
 
     /// The next credit, if there are tokens for it.

@@ -56,6 +56,7 @@ impl Host {
     pub(super) fn hold_if_paused(&mut self, slot: u32) -> bool {
         let paused = self.nic.port.paused_classes() & 1 << self.class_of(slot) != 0;
         if paused {
+            self.nic.ready.put_aside(slot);
             self.nic.paused.get_or_insert_default().flows.push_back(slot);
         }
         paused
@@ -66,12 +67,12 @@ impl Host {
     pub(super) fn pause(&mut self, now: Time, classes: u8) {
         self.nic.port.on_pause(now, classes);
         self.nic.since = self.nic.since.max(now);
-        self.release_resumed();
+        self.release_resumed(now);
     }
 
     /// What waits aside comes back as far as its class is not paused: the switch has resumed it, or the pause is lost with the cable.
     #[cold]
-    pub(super) fn release_resumed(&mut self) {
+    pub(super) fn release_resumed(&mut self, now: Time) {
         let classes = self.nic.port.paused_classes();
         self.nic.by_class = classes != 0 || self.nic.class_queues.is_some();
         let Some(mut paused) = self.nic.paused.take() else { return };
@@ -88,7 +89,7 @@ impl Host {
             let Some(slot) = paused.flows.pop_front() else { break };
             if may_go(self.class_of(slot)) {
                 let left = self.left_to_send(slot).all;
-                self.nic.ready.add(slot, || left);
+                self.nic.ready.add(now, slot, || left);
             } else {
                 paused.flows.push_back(slot);
             }

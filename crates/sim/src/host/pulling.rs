@@ -8,7 +8,7 @@ use super::{ClassQueues, Host, LOST, Nic};
 use forebay_engine::Out;
 use forebay_host::ReadyList;
 use forebay_net::{Port, PortSettings, trace};
-use forebay_transport::PacketSink;
+use forebay_transport::{PacketSink, Wait};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Span, Time};
 use forebay_wire::{Kind, Packet};
@@ -80,7 +80,7 @@ impl Egress {
         if self.is_idle() {
             self.since = now;
         }
-        self.ready.add(slot, left);
+        self.ready.add(now, slot, left);
     }
 
     /// An ACK, or data that flows push, waits for its turn at the wire.
@@ -207,7 +207,7 @@ impl Host {
         &mut self,
         start: Time,
     ) -> Option<Packet> {
-        let slot = self.nic.ready.take()?;
+        let slot = self.nic.ready.take(start)?;
         if self.send.slots[slot as usize].flow == RETIRED && self.left_to_send(slot).in_nic == 0 {
             self.send.slots[slot as usize].ready = false;
             self.send.free.push(slot);
@@ -230,9 +230,18 @@ impl Host {
         sending.ready = left.in_nic > 0 || sending.flow == RETIRED || sending.sender.next().ready;
         if sending.ready {
             self.nic.ready.put_back(slot, || left.all);
+        } else if self.nic.ready.asks_why() {
+            self.nic_waits(slot);
         }
         self.nic.ready.charge(slot, || u64::from(packet.size));
         packet
+    }
+
+    /// A flow that was pulled from is not ready any more.
+    #[cold]
+    fn nic_waits(&mut self, slot: u32) {
+        let paced = self.send.slots[slot as usize].sender.waits_for() == Wait::Pacing;
+        self.nic.ready.wait(slot, paced);
     }
 
     /// What a flow has still to send.
@@ -264,6 +273,8 @@ impl Host {
                 true => self.nic.moved = Some(slot),
                 false => self.nic.ready.put_back(slot, left),
             }
+        } else if self.nic.ready.asks_why() {
+            self.nic_waits(slot);
         }
         self.arm(slot, next.deadline);
         if let Some(packet) = &packet {

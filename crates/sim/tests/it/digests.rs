@@ -416,6 +416,7 @@ fn nics_that_serve_classes() {
         ("round-robin", "kind = \"rdma\"\nlaw = \"hpcc\"\n"),
         ("round-robin", "kind = \"rdma\"\nlaw = \"dcqcn\"\ncnp_class = 6\n"),
         ("srpt", "kind = \"tcp\"\nlaw = \"dctcp\"\n"),
+        ("fq", "kind = \"tcp\"\nlaw = \"dctcp\"\n"),
         ("push", "kind = \"tcp\"\nlaw = \"cubic\"\n"),
     ] {
         for (pause, faults) in [("", ""), (pause, ""), (pause, FAULTS)] {

@@ -179,13 +179,16 @@ fn gaps_by_chance_add_half_of_the_most_in_the_mean() {
 
 #[test]
 fn fq_shares_the_nic_by_bytes() {
-    let order = |host: &str| {
-        let record = star(3, 8, host, "");
+    let order = |n: u64, host: &str| {
+        let record = star(3, n, host, "");
         [0, 1].map(|flow| record.flows[flow].delivered.unwrap().as_ps())
     };
-    // Two packets of each in turn: the first flow ends two packets before the second. Fewer than ten are not paced.
-    assert_eq!(order("[host]\npacing = \"fq\""), [arrival(14), arrival(16)]);
-    assert_eq!(order("[host]\npacing = \"internal\""), [arrival(15), arrival(16)]);
+    // A new flow sends ten packets. Fewer than ten are not paced.
+    assert_eq!(order(8, "[host]\npacing = \"fq\""), [arrival(8), arrival(16)]);
+    assert_eq!(order(8, "[host]\npacing = \"internal\""), [arrival(15), arrival(16)]);
+    // Then two of each in turn: the first flow ends two packets before the second.
+    assert_eq!(order(16, "[host]\nnic = \"fq\""), [arrival(30), arrival(32)]);
+    assert_eq!(order(16, ""), [arrival(31), arrival(32)]);
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod longer;
 mod machine;
 mod memory;
 mod nic_classes;
+mod nic_turns;
 mod parts;
 mod pause;
 mod pause_by_class;

@@ -71,7 +71,7 @@ fn a_flow_of_another_class_is_no_victim() {
 #[test]
 fn a_nic_sends_classes_that_are_not_paused() {
     // Two flows of one host: one to a swamped receiver, the other to an idle one, in a class that goes first or last.
-    let nics = ["round-robin", "fifo", "srpt", "push"];
+    let nics = ["round-robin", "fq", "fifo", "srpt", "push"];
     for (nic, class) in nics.into_iter().flat_map(|nic| [(nic, 1), (nic, 5)]) {
         for segments in [false, true] {
             let text = swamp(8, &format!("{{ classes = [3, {class}] }}"), class)

@@ -123,7 +123,7 @@ pub fn draw(seed: u64, order: u64) -> Drawn {
     fabric.push_str(&losses(seed, &names, &mut drawn));
     let traffic = traffic(&mut d, &names, &drawn) + &arrivals(seed, &names, &drawn, &fabric);
     let faults = faults(&mut d, &names, &mut drawn);
-    let nic = d.of(&["round-robin", "fifo", "srpt", "push"]);
+    let nic = d.of(&["round-robin", "fq", "fifo", "srpt", "push"]);
     let host = host(&mut Draw(Stream::new(seed, 3, Purpose::Test)), &names, nic);
     let mut traffic = traffic;
     let memory = memory(seed, &names, &mut drawn);
@@ -572,7 +572,7 @@ fn host(d: &mut Draw, names: &Names, nic: &str) -> String {
         out.push_str("profile = \"linux\"\n");
     }
     let pacing = d.of(&["off", "internal", "fq"]);
-    if pacing != "fq" || nic == "round-robin" {
+    if pacing != "fq" || nic == "round-robin" || nic == "fq" {
         let _ = writeln!(out, "pacing = \"{pacing}\"");
     }
     receive(d, &mut out);
