@@ -162,7 +162,8 @@ mod tests {
     /// The guard has nothing to do with it: a law that panics while its victim is frozen and packets are marked.
     #[test]
     fn a_law_that_panics_throttles_and_marks_nothing_any_more() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/hold-test");
+        let name = format!("../../target/hold-test-{}", std::process::id());
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
         fs::create_dir_all(&folder).expect("a folder");
         let (signals, freeze) = (folder.join("signals"), folder.join("cgroup.freeze"));
         fs::write(&signals, "93 43Gbps\n").expect("written");
