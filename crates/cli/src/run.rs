@@ -31,7 +31,6 @@ pub fn run(args: &Run) -> Result<(), Failure> {
         logged.flows.retain(|other| *other != flow);
         logged.flows.push(flow);
     }
-    let agent = args.agent.then(|| lockstep(&loaded.scenario)).transpose()?.flatten();
     let bands = expect::bands(&args.input.name(), &loaded.expect)?;
     let scenario = &loaded.scenario;
     let about = about::about(scenario, &loaded.expect);
@@ -55,7 +54,8 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     }
     let pairs: Vec<String> = pitfalls(scenario, &plan).into_iter().map(|one| one.text).collect();
     too_small.iter().chain(&pairs).for_each(|warning| say::warning(warning));
-    interrupt::listen(); // before there is a folder to leave behind
+    interrupt::listen(); // before there is an agent or a folder to leave behind
+    let agent = args.agent.then(|| lockstep(scenario)).transpose()?.flatten();
     let (dir, place) = place::begin(args.out.as_deref(), args.force, &scenario.name, &about)?;
     let at = dir.path().to_path_buf();
 

@@ -56,7 +56,7 @@ fn ctrl_c_leaves_valid_partial_output_and_says_so() {
 fn ctrl_c_while_flows_are_laid_out_ends_it_and_leaves_nothing() {
     let here = Scratch::new();
     here.write("many.toml", MANY);
-    let child = here.start(&["run", "many.toml", "--out", "out"]);
+    let child = here.start(&["run", "many.toml", "--over-budget", "--out", "out"]);
     wait_until("the run has begun", || here.has("out.partial/manifest.json"));
     signal(child.id(), "INT");
     let ran = Ran::from(child.wait_with_output().unwrap()).ends(130);
@@ -89,8 +89,10 @@ fn ctrl_c_ends_a_run_whose_agent_is_silent() {
     // A copy of the command, so that its agent is the one that stands beside it.
     let command = here.path.join("forebay");
     std::fs::copy(crate::common::FOREBAY, &command).unwrap();
-    let agent = here
-        .write("forebay-agent", "#!/bin/sh\ntrap '' INT TERM\necho $$ > pid\nexec sleep 1000\n");
+    let agent = here.write(
+        "forebay-agent",
+        "#!/bin/sh\ntrap '' INT TERM\nhead -c 1 > spoken\necho $$ > pid\nexec sleep 1000\n",
+    );
     std::fs::set_permissions(&agent, std::fs::Permissions::from_mode(0o755)).unwrap();
     let run = "run --preset host-congestion --agent --set stop.time=50ms --out out";
     for (signals, code) in [(1, 130), (2, 130)] {
@@ -102,10 +104,9 @@ fn ctrl_c_ends_a_run_whose_agent_is_silent() {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        wait_until("the agent has been started", || {
+        wait_until("the agent has been spoken to", || {
             here.has("pid") && !here.read("pid").is_empty()
         });
-        std::thread::sleep(std::time::Duration::from_millis(300));
         assert!(child.try_wait().unwrap().is_none(), "it waits for the agent");
         (0..signals).for_each(|_| signal(child.id(), "INT"));
         // A regression would wait for ever.
