@@ -83,7 +83,8 @@ pub struct Tcp {
     pub kernel: Option<Kernel>,
     /// First window, in packets or in bytes of payload: one packet to 4GiB. Default: 10 packets (RFC 6928).
     pub initial_window: QueueLength,
-    /// Least retransmission timeout above srtt. Default: 200ms (Linux); datacentres often set 1ms to 10ms.
+    /// Least retransmission timeout above srtt, from the first packet on: connections are warm, and their handshake was a first sample of the
+    /// round-trip time. Default: 200ms (Linux); datacentres often set 1ms to 10ms.
     pub rto_min: Span,
     /// Whether an ACK may wait for a second segment. Default: by host.profile; ideal hosts send one ACK per segment.
     pub delayed_ack: bool,

@@ -1,13 +1,15 @@
 //! What transports take for the round-trip time of an empty path.
 
-use crate::host::{BaseRtt, Profile};
+use crate::host::{BaseRtt, Common, Profile};
 use crate::ideal::{self, Hop};
+use forebay_engine::NodeId;
 use forebay_net::{Fabric, Paths, Routes};
 use forebay_scenario::model::{self, Scenario};
 use forebay_scenario::workload::FlowSpec;
 use forebay_transport::Config;
-use forebay_units::Span;
+use forebay_units::{Bytes, Span};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Pairs of racks looked at for the longest path; of more, those of the first racks with all others.
 const MOST_PAIRS: usize = 1 << 16;
@@ -45,6 +47,60 @@ pub(crate) fn fill(
     }
 }
 
+/// Round-trip time of each flow's handshake, on the empty fabric as it was laid out. Zero: the flow has none, or no path. Empty where no
+/// transport has handshakes.
+///
+/// SYN and SYN-ACK are as long as an ACK and take the path of the flow's first packet and of its ACK.
+/// Deviation: hosts do not delay them, neither by coalescing interrupts nor by jitter.
+pub(crate) fn handshakes(
+    common: &Common,
+    scenario: &Scenario,
+    fabric: &Fabric,
+    routes: &[Routes],
+) -> Arc<[Span]> {
+    let shakes = |profile: &Profile| matches!(profile.transport, Config::Tcp(_));
+    if !common.profiles.iter().any(shakes) {
+        return Arc::default();
+    }
+    let overhead = scenario.fabric.wire_overhead.get();
+    let measured = |(flow, spec): (u32, &FlowSpec)| {
+        let profile = &common.profiles[usize::from(spec.traffic)];
+        if !shakes(profile) {
+            return Span::ZERO;
+        }
+        let size = profile.transport.ack_size() + Bytes::new(overhead);
+        let there = one_way(fabric, routes, (spec.src, spec.dst), (flow, false), size);
+        let back = one_way(fabric, routes, (spec.dst, spec.src), (flow, true), size);
+        there.zip(back).map_or(Span::ZERO, |(there, back)| there + back)
+    };
+    (0u32..).zip(common.flows.iter()).map(measured).collect()
+}
+
+/// Time of a packet of `size` bytes on the path of a flow, or of its answers. `None`: there is no path.
+fn one_way(
+    fabric: &Fabric,
+    routes: &[Routes],
+    (src, dst): (u32, u32),
+    (flow, reverse): (u32, bool),
+    size: Bytes,
+) -> Option<Span> {
+    let to = fabric.addr(dst);
+    let (mut at, mut time) = (NodeId(src), Span::ZERO);
+    while at.0 != dst {
+        let port = match fabric.is_host(at) {
+            true => 0,
+            false => {
+                let routes = &routes[(at.0 - fabric.hosts()) as usize];
+                routes.port(to.tor, to.port, flow, reverse, || 0, || None)?
+            }
+        };
+        let direction = fabric.ports_of(at)[usize::from(port)];
+        time += direction.flight + fabric.cable(direction.cable).rate.time_for(size);
+        at = direction.peer;
+    }
+    Some(time)
+}
+
 /// The longest of any profile, on the fabric as it was laid out.
 pub(crate) fn longest(profiles: &[Profile], scenario: &Scenario, fabric: &Fabric) -> Span {
     let routes = Routes::all(fabric, Paths::Hash, 0, &|_| true);
@@ -78,7 +134,7 @@ impl Trips<'_> {
             of_rack[usize::from(self.fabric.addr(host).tor)].push(host);
         }
         let cost = |host: &u32| {
-            let direction = self.fabric.ports_of(forebay_engine::NodeId(*host))[0];
+            let direction = self.fabric.ports_of(NodeId(*host))[0];
             let rate = self.fabric.cable(direction.cable).rate;
             direction.flight + rate.time_for(cfg.mss() + cfg.header())
         };

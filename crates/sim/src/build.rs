@@ -121,6 +121,7 @@ pub(crate) fn build_with(
     let routing = Routing::new(scenario, &plan, &fabric, &common, seed);
     let routes = routing.routes(&fabric, &|_| true);
     common.path_counts = PathCounts::of(&routes);
+    common.handshakes = base_rtt::handshakes(&common, scenario, &fabric, &routes);
     let common = Arc::new(common);
     let mut taps = match outputs.captures {
         Some(_) => Taps::plan(scenario, &plan, &fabric),
@@ -207,6 +208,7 @@ fn common(
         resume_requests: racks::resume_requests(scenario),
         law_taps: None,
         path_counts: PathCounts::default(),
+        handshakes: Arc::default(),
     };
     Ok((common, Counted { of_flow, barriers }))
 }

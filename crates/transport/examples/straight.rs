@@ -32,6 +32,7 @@ fn main() {
         size: Bytes::MAX,
         open: false,
         paths: 1,
+        handshake: None,
     };
     let mut now = Time::ZERO;
     let mut sender = TcpSender::new(&cfg, spec, &law, start, now);

@@ -19,7 +19,7 @@ pub struct TcpConfig {
     pub initial_window: Bytes,
     /// Floor under the variance term of the retransmission timeout, so RTO = srtt + max(this, 4 mdev).
     pub rto_min: Span,
-    /// Timeout before the first round-trip sample.
+    /// Timeout before the first round-trip sample, for connections without a handshake.
     pub rto_initial: Span,
     /// Ceiling of the timeout, backoff included.
     pub rto_max: Span,

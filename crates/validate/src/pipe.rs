@@ -34,6 +34,7 @@ impl Pipe {
             size: Bytes::MAX,
             open: true,
             paths: 1,
+            handshake: None,
         };
         let start = Start {
             mss: cfg.mss,

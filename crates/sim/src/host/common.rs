@@ -56,6 +56,7 @@ pub(crate) struct Common {
     pub resume_requests: Option<ResumeRequests>, // where switches pause flows
     pub law_taps: Option<LawTaps>, // logs of laws
     pub path_counts: PathCounts,  // where senders number the paths of packets
+    pub handshakes: Arc<[Span]>, // by flow: round-trip time of its handshake, zero if it has none; empty if no flow has
 }
 
 impl Common {

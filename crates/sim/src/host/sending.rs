@@ -11,7 +11,7 @@ use forebay_engine::Out;
 use forebay_laws::Start;
 use forebay_transport::{FlowSpec as SenderSpec, Heard, Next, Sender, Telemetry, Wait};
 use forebay_units::random::{Purpose, Stream};
-use forebay_units::{Bytes, Time};
+use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Flags, FlowId, IntRecords, Kind, Packet};
 
 /// How a finished, or unfinished, flow stands at its sender.
@@ -98,7 +98,10 @@ impl Host {
         let open = spec.size == Bytes::MAX || spec.size == Bytes::ZERO;
         let src = self.common.addrs[spec.src as usize];
         let paths = self.common.path_counts.between(src.tor, dst.tor);
-        let flow_spec = SenderSpec { flow: FlowId(flow), src, dst, size: spec.size, open, paths };
+        let handshake = self.common.handshakes.get(flow as usize).copied();
+        let handshake = handshake.filter(|rtt| *rtt > Span::ZERO);
+        let flow_spec =
+            SenderSpec { flow: FlowId(flow), src, dst, size: spec.size, open, paths, handshake };
         let tap = self.common.law_taps.as_ref().and_then(|taps| taps.flow(flow));
         let law = profile.law.as_ref();
         let logged = law.zip(tap).map(|(law, tap)| law.clone().with_log(tap));

@@ -29,5 +29,6 @@ mod rpc;
 mod run;
 mod so_far;
 mod telemetry;
+mod warm;
 mod weights;
 mod why;

@@ -405,7 +405,15 @@ mod tests {
                 ..config()
             };
             let (flow, src, dst) = (FlowId(0), HostAddr::default(), HostAddr::default());
-            let spec = FlowSpec { flow, src, dst, size: Bytes::new(10_000), open: false, paths: 1 };
+            let spec = FlowSpec {
+                flow,
+                src,
+                dst,
+                size: Bytes::new(10_000),
+                open: false,
+                paths: 1,
+                handshake: None,
+            };
             let mut sender = GrantedSender::new(&cfg, spec, 7, Time::ZERO);
             let grant = Packet { seq: 10_000, word: 1, ..cfg.answer(Kind::Grant, flow, dst) };
             sender.on_answer(&cfg, Time::ZERO, Time::ZERO, &grant, &[]);

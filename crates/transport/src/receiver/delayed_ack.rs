@@ -6,8 +6,8 @@
 //! leave at once.
 //!
 //! Source: Linux `tcp_event_data_recv`, `tcp_send_delayed_ack`, `tcp_delack_timer_handler`.
-//! Deviation: times between segments are exact, where Linux counts jiffies. There is no handshake that would measure the round trip of
-//! the receiver: twice the least time that data was under way stands for it, and its timeout is the sender's least one above that.
+//! Deviation: times between segments are exact, where Linux counts jiffies. The receiver has no sample of the handshake: twice the
+//! least time that data was under way stands for it, and its timeout is the sender's least one above that.
 //! Receivers send nothing but ACKs, so no connection is interactive (`pingpong`).
 
 use super::arrival::Arrival;

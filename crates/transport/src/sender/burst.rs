@@ -4,7 +4,7 @@
 //! All segments of a super-packet left when it did: they share the time, the flight and the window that the scoreboard
 //! notes, as the one `skb` does in Linux.
 //! Deviation: retransmissions leave one segment at a time. What the application has written is never held back for
-//! what it may write yet. Nothing waits before the first round-trip sample, which Linux has from the handshake.
+//! what it may write yet. Nothing waits before the first round-trip sample.
 
 use super::{DEFERRED, TcpSender};
 use crate::TcpConfig;

@@ -48,6 +48,10 @@ pub struct FlowSpec {
     pub open: bool,
     /// Paths to the receiver's rack among which the sender may choose, by number; 1: it has no choice.
     pub paths: u16,
+    /// Round-trip time that the handshake of a warm connection measured: the first sample of timers, pacing and RACK. Not zero. `None`: no sample.
+    ///
+    /// Source: Linux `tcp_synack_rtt_meas` and `tcp_rcv_synsent_state_process`; RFC 6298 section 2.2.
+    pub handshake: Option<Span>,
 }
 
 /// Sender half of one flow.
@@ -158,6 +162,10 @@ impl TcpSender {
             held: false,
             send_cwr: false,
         };
+        if let Some(rtt) = spec.handshake {
+            sender.rtt.sample(cfg, &mut sender.totals, now, rtt, rtt);
+            sender.rack.rtt = rtt;
+        }
         if cfg.pacing {
             sender.pace_mut();
         }

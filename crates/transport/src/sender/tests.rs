@@ -24,6 +24,7 @@ fn sender_of(cfg: &TcpConfig, law: &str, size: Bytes) -> TcpSender {
         size,
         open: false,
         paths: 1,
+        handshake: None,
     };
     TcpSender::new(cfg, spec, &FlowParams::new(law).unwrap(), at, Time::ZERO)
 }

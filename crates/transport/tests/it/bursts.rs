@@ -34,6 +34,7 @@ impl Ends {
             size,
             open: false,
             paths: 1,
+            handshake: None,
         };
         let law = FlowParams::new("reno").unwrap();
         let tcp = TcpSender::new(&cfg, spec, &law, crate::common::start(&cfg), Time::ZERO);

@@ -273,6 +273,7 @@ fn stretch_acks_grow_the_window_as_much() {
         size: Bytes::MAX,
         open: false,
         paths: 1,
+        handshake: None,
     };
     let law = FlowParams::new("reno").unwrap();
     let cfg = config("reno");

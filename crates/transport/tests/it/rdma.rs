@@ -40,6 +40,7 @@ fn qp(cfg: &RdmaConfig, name: &str, size: u64) -> QpSender {
         size: Bytes::new(size),
         open: false,
         paths: 1,
+        handshake: None,
     };
     QpSender::new(cfg, spec, &law(name), start(Span::from_us(9)), Time::ZERO)
 }
@@ -178,6 +179,7 @@ fn departures(rate: BitsPerSec) -> Vec<u64> {
         size: Bytes::MAX,
         open: false,
         paths: 1,
+        handshake: None,
     };
     let mut sender = QpSender::new(&cfg, spec, &params, start(Span::from_us(9)), Time::ZERO);
     let (mut now, mut left) = (Time::ZERO, Vec::new());
@@ -577,6 +579,7 @@ fn posted<F: FnMut(&Packet, u64) -> Fate>(cfg: RdmaConfig, messages: &[u64], fat
         size: Bytes::ZERO,
         open: true,
         paths: 1,
+        handshake: None,
     };
     cable.sender =
         QpSender::new(&cable.cfg, spec, &law("dcqcn"), start(Span::from_us(9)), Time::ZERO);

@@ -2,7 +2,7 @@
 
 use crate::common::{Fate, MSS, Pipe, at_us, config, us};
 use forebay_laws::flow::{CaState, FlowParams};
-use forebay_transport::Tick;
+use forebay_transport::{TcpConfig, Tick};
 use forebay_units::{Bytes, Span};
 
 const RTT: Span = Span::from_us(100);
@@ -161,6 +161,28 @@ fn timeouts_back_off_and_a_new_ack_clears_them() {
     assert_eq!(at, [0.0, 1.0, 2.0, 4.0, 8.0]);
     assert_eq!(us(end), 8_000_100.0);
     assert!(pipe.sender.rto(&pipe.cfg) < Span::from_ms(201));
+}
+
+/// RFC 6298 section 2.2, RFC 8985 section 7.2 and Linux: RTO = SRTT + max(rto_min, 4 RTTVAR) with RTTVAR = SRTT / 2; a probe leaves 2 SRTT + 2 ms after
+/// the last of several segments.
+#[test]
+fn a_handshake_is_the_first_sample_of_all_timers() {
+    let size = Bytes::new(3 * MSS);
+    let of = |tlp, ms| {
+        let rtt = Span::from_ms(ms);
+        let cfg = TcpConfig { tlp, ..config("reno") };
+        Pipe::new(cfg, "reno", size, rtt).warm("reno", size, rtt).drop_data(&[0, 1, 2])
+    };
+    for (ms, rto) in [(1, 201), (50, 250), (300, 900)] {
+        let pipe = of(true, ms);
+        assert_eq!(pipe.sender.rto(&pipe.cfg), Span::from_ms(rto));
+        assert_eq!(pipe.sender.totals().min_rtt, Span::from_ms(ms));
+        for (tlp, first) in [(true, 2 * ms + 2), (false, rto)] {
+            let mut pipe = of(tlp, ms);
+            pipe.finish();
+            assert_eq!(us(pipe.sent[3].at), (first * 1_000) as f64, "{ms} ms, probe: {tlp}");
+        }
+    }
 }
 
 #[test]

@@ -123,7 +123,8 @@ impl Pipe {
 
     pub fn with_spec(cfg: TcpConfig, law: &FlowParams, size: Bytes, open: bool, rtt: Span) -> Self {
         let (flow, dst) = (FlowId(7), HostAddr { tor: 1, port: 2 });
-        let spec = FlowSpec { flow, src: HostAddr::default(), dst, size, open, paths: 1 };
+        let spec =
+            FlowSpec { flow, src: HostAddr::default(), dst, size, open, paths: 1, handshake: None };
         let sender = TcpSender::new(&cfg, spec, law, start(&cfg), Time::ZERO);
         let receiver = TcpReceiver::new(&cfg, flow, HostAddr { tor: 0, port: 1 });
         Self {
@@ -148,6 +149,16 @@ impl Pipe {
             order: 0,
             flying: BinaryHeap::new(),
         }
+    }
+
+    /// The same of a warm connection, whose handshake took `rtt`. Before anything has left.
+    pub fn warm(mut self, law: &str, size: Bytes, rtt: Span) -> Self {
+        let (src, dst) = (HostAddr::default(), HostAddr { tor: 1, port: 2 });
+        let (flow, handshake) = (FlowId(7), Some(rtt));
+        let spec = FlowSpec { flow, src, dst, size, open: false, paths: 1, handshake };
+        let law = FlowParams::new(law).unwrap();
+        self.sender = TcpSender::new(&self.cfg, spec, &law, start(&self.cfg), Time::ZERO);
+        self
     }
 
     /// Drops the data packets with these counts.
