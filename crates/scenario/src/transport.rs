@@ -102,7 +102,7 @@ pub struct Tcp {
     /// long as the receiver's window opens, by two segments each. Default: half the segments of receive_window, 2 to 16
     /// (Linux); 16 where no window is given.
     pub quick_acks: u16,
-    /// Receive window, one segment or more. Default: never a limit.
+    /// Receive window, to the byte: from one segment to 1GiB, the most that TCP can say. Default: never a limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_window: Option<Bytes>,
     /// Receive-window autotuning: receive_window (then 64KiB by default, as tcp_rmem of Linux) is where the window begins, and
@@ -433,6 +433,14 @@ impl Tcp {
             let text = format!("is less than the window begins with, {begin}; write more");
             judge.wrong(&at("receive_window_max"), text);
         }
+        let windows = [
+            ("receive_window", self.receive_window),
+            ("receive_window_max", self.receive_window_max),
+        ];
+        for (key, _) in windows.into_iter().filter(|(_, window)| *window > Some(MOST_WINDOW)) {
+            let text = format!("is more than TCP can say; write at most \"{MOST_WINDOW}\"");
+            judge.wrong(&at(key), text);
+        }
         if self.receive_window.is_some_and(|w| w < mss) {
             let text = format!("is less than one segment; write at least \"{mss}\"");
             judge.wrong(&at("receive_window"), text);
@@ -445,6 +453,9 @@ impl Tcp {
         }
     }
 }
+
+/// The largest receive window. Source: RFC 7323 section 2.3.
+const MOST_WINDOW: Bytes = Bytes::new(1 << 30);
 
 /// ACKs at once at the start of a flow, where nothing says how many. Source: `tcp_incr_quickack` of Linux.
 fn quick_acks(receive_window: Option<Bytes>, mss: Bytes) -> u16 {

@@ -13,7 +13,9 @@ use crate::node::AnyNode;
 use crate::watch::{Watch, WatchedOut};
 use forebay_engine::{EngineAccess, Flying, LinkId, Node, NodeId, Out};
 use forebay_net::{Fabric, PortFault, Recalled};
-use forebay_record::capture::{CapturedPort, Frame, Note, PauseFrame, PortTotals, Sink, TcpBits};
+use forebay_record::capture::{
+    CapturedPort, Frame, Note, PauseFrame, PortTotals, Sink, TcpBits, WINDOW_SHIFT,
+};
 use forebay_scenario::model::{Direction, Scenario};
 use forebay_scenario::pause::Pausing;
 use forebay_scenario::plan::Plan;
@@ -452,26 +454,31 @@ impl Segment<'_> {
 
     fn ack(&self, blank: Frame, packet: &Packet) -> Frame {
         // An ACK of all bytes acknowledges the FIN too, which has a number of its own. Streams without an end have none.
-        let size = self.flow.size.get();
-        let fin = u64::from(size > 0 && packet.seq == size);
+        let (size, next) = (self.flow.size.get(), packet.acknowledged());
+        let fin = u64::from(size > 0 && next == size);
         let block = |i: usize| {
             let block = packet.ext[i];
             let below = i == 0 && packet.flags.has(Flags::DSACK);
             let at = |distance: u32| match below {
-                true => number(packet.seq.wrapping_sub(u64::from(distance))),
-                false => number(packet.seq + u64::from(distance)),
+                true => number(next.wrapping_sub(u64::from(distance))),
+                false => number(next + u64::from(distance)),
             };
             (at(block.start), at(block.end))
         };
         Frame {
-            ack: number(packet.seq + fin),
+            ack: number(next + fin),
             bits: TcpBits { ece: packet.flags.has(Flags::ECE), ..blank.bits },
-            window: packet.word,
+            window: packet.window().map_or(u16::MAX, window_field),
             sacks: [block(0), block(1), block(2)],
             sack_count: packet.sacks.min(3),
             ..blank
         }
     }
+}
+
+/// A receive window in units of the window scale, rounded down: what a reader of the file sees is never more than what there is.
+fn window_field(window: u64) -> u16 {
+    (window >> WINDOW_SHIFT).min(u64::from(u16::MAX - 1)) as u16
 }
 
 /// The sequence number of a byte of a flow.

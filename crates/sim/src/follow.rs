@@ -199,7 +199,8 @@ impl Follow {
             Kind::Trimmed | Kind::Returned => Kind::Data.number(),
             kind => kind.number(),
         };
-        PacketId { kind: kind as u8, seq: packet.seq, stamp: packet.stamp, word: packet.word }
+        let seq = if packet.kind == Kind::Ack { packet.acknowledged() } else { packet.seq };
+        PacketId { kind: kind as u8, seq, stamp: packet.stamp, word: packet.word }
     }
 
     /// Flow and message, which is 0 where the flow is no stream of messages.

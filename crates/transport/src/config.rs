@@ -35,8 +35,7 @@ pub struct TcpConfig {
     /// How many segments at the start of a flow are acknowledged at once. Linux: 16, and all for as long as the
     /// window that the receiver offers opens, which it does by two segments per segment (`tcp_grow_window`).
     pub quick_acks: u16,
-    /// How far beyond the acknowledged byte a sender may go: whole KiB, below 64 MiB. `None`: 1 GiB, the
-    /// most that TCP can say.
+    /// How far beyond the acknowledged byte a sender may go, to the byte. Above 1 GiB, the most that TCP can say, it is that. `None`: 1 GiB.
     pub receive_window: Option<Bytes>,
     /// How far a receiver that reads at once may let that window grow. `None`: it stays.
     pub receive_window_max: Option<Bytes>,
@@ -128,25 +127,17 @@ impl TcpConfig {
         self.mss.get()
     }
 
-    /// The window field of an ACK: KiB, rounded down; all ones stands for 1 GiB.
-    #[inline]
-    pub(crate) fn window_field(&self) -> u16 {
-        self.receive_window.map_or(u16::MAX, |window| field_of(window.get()))
+    /// The receive window before anything was received.
+    pub(crate) fn first_window(&self) -> u64 {
+        self.receive_window.map_or(MOST_WINDOW, |window| self.usable(window.get()))
     }
 
-    /// How many bytes beyond the acknowledged one a window field allows: one segment at least, so that
+    /// How many bytes beyond the acknowledged one a receive window allows: one segment at least, so that
     /// no window shuts for good and nobody has to probe it.
-    #[inline]
-    pub(crate) fn window_of(&self, field: u16) -> u64 {
-        if field == u16::MAX { MOST_WINDOW } else { (u64::from(field) << 10).max(self.mss()) }
+    pub(crate) fn usable(&self, window: u64) -> u64 {
+        window.clamp(self.mss(), MOST_WINDOW.max(self.mss()))
     }
 }
 
 /// What a window that nobody limits allows: the most that TCP can say (RFC 7323 section 2.3).
 pub(crate) const MOST_WINDOW: u64 = 1 << 30;
-
-/// The window field that says this many bytes.
-#[inline]
-pub(crate) fn field_of(window: u64) -> u16 {
-    (window >> 10).min(u64::from(u16::MAX - 1)) as u16
-}

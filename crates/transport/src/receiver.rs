@@ -12,7 +12,7 @@ mod ranges;
 mod unread;
 
 use crate::TcpConfig;
-use crate::config::{MOST_WINDOW, field_of};
+use crate::config::MOST_WINDOW;
 use crate::half::PacketSink;
 pub use arrival::Arrival;
 use autotune::Autotune;
@@ -81,13 +81,19 @@ impl Extras {
         self.delayed.as_mut().is_some_and(|delayed| delayed.arrived(cfg, newest))
     }
 
+    /// Receive window in an ACK that expects the byte `next`; `None`: nothing limits it.
+    fn window(&mut self, cfg: &TcpConfig, next: u64) -> Option<u64> {
+        let buffer = self.buffer(cfg);
+        match &mut self.unread {
+            Some(unread) => Some(unread.window(next, buffer)),
+            None => (self.tuning.is_some() || cfg.receive_window.is_some()).then_some(buffer),
+        }
+    }
+
     /// What they add to an ACK that leaves at `now`.
     fn complete(&mut self, cfg: &TcpConfig, now: Time, ack: &mut Packet) {
-        let buffer = self.buffer(cfg);
-        if let Some(unread) = &mut self.unread {
-            ack.word = field_of(unread.window(ack.seq, buffer));
-        } else if self.tuning.is_some() {
-            ack.word = field_of(buffer);
+        if let Some(window) = self.window(cfg, ack.seq) {
+            *ack = ack.with_window(window.min(MOST_WINDOW));
         }
         if let Some(arrival) = &self.arrival {
             ack.set_stamps(arrival.stamps(now));
@@ -303,7 +309,7 @@ impl TcpReceiver {
             class: cfg.ack_class,
             flags: Flags::NONE.with_if(self.ece, Flags::ECE),
             stamp: self.stamp,
-            word: cfg.window_field(),
+            word: u16::MAX,
             seq: self.next,
             ..Packet::default()
         };
@@ -312,6 +318,8 @@ impl TcpReceiver {
         }
         if let Some(extras) = &mut self.extras {
             extras.complete(cfg, now, &mut packet);
+        } else if let Some(window) = cfg.receive_window {
+            packet = packet.with_window(window.get().min(MOST_WINDOW));
         }
         packet
     }

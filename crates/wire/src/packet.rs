@@ -18,8 +18,8 @@ pub enum Kind {
     /// A piece of a byte stream: `seq` is the offset of its first payload byte. `ext` holds a [`RackTag`] or INT records, if anything.
     #[default]
     Data = 0,
-    /// A cumulative acknowledgement: `seq` is the next byte expected, `word` the receive window in units of 1 KiB. `ext` holds SACK
-    /// blocks or INT records, and [`Stamps`].
+    /// A cumulative acknowledgement: `seq` is the next byte expected, and with `word` the receive window, if there is one
+    /// ([`Packet::acknowledged`], [`Packet::window`]). `ext` holds SACK blocks or INT records, and [`Stamps`].
     Ack = 1 << NUMBER | ANSWER,
     /// A message of the workload that crosses a control link: never queued, marked or dropped. `seq` is the sender's.
     Control = 2 << NUMBER,
@@ -248,7 +248,7 @@ pub struct Packet {
     pub sacks: u8,
     /// Sender's clock when the packet left, in ns, wrapping; an ACK echoes it (RFC 7323). With [`Flags::FROM`] an address.
     pub stamp: u32,
-    /// See [`Kind`]: of an ACK, the receive window.
+    /// See [`Kind`]: of an ACK, the low bits of the receive window.
     pub word: u16,
     /// Transport flags.
     pub flags: Flags,
@@ -261,7 +261,51 @@ pub struct Packet {
 
 const _: () = assert!(size_of::<Packet>() == 56, "a packet and its time share one cache line");
 
+/// Bits of `seq` of an ACK that are a byte of its stream; the bits above are of the receive window. No run sends 256 TiB on one flow.
+const STREAM_BITS: u32 = 48;
+
+/// Bits of the receive window in `word`.
+const WORD_BITS: u32 = u16::BITS;
+
 impl Packet {
+    /// The next byte that an ACK expects, whether it has a window or not.
+    #[inline]
+    pub const fn acknowledged(&self) -> u64 {
+        self.seq & ((1 << STREAM_BITS) - 1)
+    }
+
+    /// Receive window of an ACK, to the byte. `None`: the receiver sets no limit.
+    #[inline]
+    pub const fn window(&self) -> Option<u64> {
+        match self.seq >> STREAM_BITS {
+            0 => None,
+            high => Some((high - 1) << WORD_BITS | self.word as u64),
+        }
+    }
+
+    /// The same ACK with this receive window, below 4 GiB - 128 KiB.
+    ///
+    /// # Panics
+    /// If the window is larger, or 256 TiB are acknowledged.
+    #[inline]
+    #[must_use]
+    pub const fn with_window(mut self, window: u64) -> Self {
+        let high = (window >> WORD_BITS) + 1;
+        assert!(high < 1 << (u64::BITS - STREAM_BITS), "TCP has no such window");
+        assert!(self.seq >> STREAM_BITS == 0, "a stream is below 256 TiB, and has one window");
+        self.seq |= high << STREAM_BITS;
+        self.word = window as u16;
+        self
+    }
+
+    /// The same ACK without its receive window.
+    #[inline]
+    #[must_use]
+    pub const fn without_window(mut self) -> Self {
+        (self.seq, self.word) = (self.acknowledged(), u16::MAX);
+        self
+    }
+
     /// A frame that pauses these classes at the other end of a cable, and resumes all others.
     ///
     /// A MAC control frame of 64 B (IEEE 802.3 Annex 31B; 802.1Qbb has one bit for each class).
@@ -425,5 +469,24 @@ impl Packet {
         debug_assert!(self.sacks <= 2 && !self.is_int_full());
         self.flags = self.flags.with(Flags::STAMPS);
         self.ext[2] = SackBlock { start: forward, end: held };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ack_says_its_window_to_the_byte_or_that_there_is_none() {
+        let windows = [0, 1, 1_023, 2_896, 65_535, 65_536, 65_537, (64 << 20) + 1, 1 << 30];
+        for seq in [0, 1_448, u64::from(u32::MAX) + 1, (1 << 48) - 1] {
+            let ack = Packet { kind: Kind::Ack, seq, word: u16::MAX, ..Packet::default() };
+            assert_eq!((ack.acknowledged(), ack.window()), (seq, None));
+            for window in windows {
+                let limited = ack.with_window(window);
+                assert_eq!((limited.acknowledged(), limited.window()), (seq, Some(window)));
+                assert_eq!(limited.without_window(), ack);
+            }
+        }
     }
 }

@@ -11,7 +11,7 @@ mod roce;
 
 pub(crate) use files::remove_old;
 pub use files::{CaptureFile, CaptureFiles, FOLDER};
-pub use frame::{Frame, Note, PauseFrame, TcpBits, host_address, node_mac};
+pub use frame::{Frame, Note, PauseFrame, TcpBits, WINDOW_SHIFT, host_address, node_mac};
 pub use message::{MessageBits, MessageFrame, MessageKind};
 pub use roce::{RoceFrame, RoceKind};
 

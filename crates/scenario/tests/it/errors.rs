@@ -1125,6 +1125,11 @@ fn sweeps_and_bands() {
             "\"dctcp\"\nreceive_window = \"1MB\"\nreceive_window_max = \"64KB\"",
             "20:22: transport.receive_window_max: \"64KB\" is less than the window begins with, 1MB; write more",
         ),
+        (
+            "\"dctcp\"",
+            "\"dctcp\"\nreceive_window = \"2GiB\"",
+            "19:18: transport.receive_window: \"2GiB\" is more than TCP can say; write at most \"1GiB\"",
+        ),
         ("[output]", "[sweep]\n\"traffic[0].load\" = [0.1, 0.2]\n[output]", "nothing"),
         // A key that only the sweep gives is not missing.
         ("law = \"dctcp\"\n", "[sweep]\n\"transport.law\" = [\"reno\", \"dctcp\"]\n", "nothing"),

@@ -347,7 +347,7 @@ prop_compose! {
         window in 9_000..1_000_000u64,
         rto_min in span(),
         flags in any::<(bool, bool)>(),
-        receive_window in of(bytes()),
+        receive_window in of((70_000..1u64 << 28).prop_map(Bytes::new)),
         params in prop::collection::vec(Just(()), 0..4),
     ) -> Transport {
         Transport {

@@ -23,6 +23,7 @@ mod pause_by_class;
 mod pitfalls;
 mod properties;
 mod racks;
+mod receive_window;
 mod receiver_driven;
 mod receiver_properties;
 mod rpc;

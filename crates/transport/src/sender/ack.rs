@@ -4,6 +4,7 @@
 
 use super::TcpSender;
 use crate::TcpConfig;
+use crate::config::MOST_WINDOW;
 use crate::prr::Delivery;
 use crate::scoreboard::Segment;
 use forebay_laws::Acts;
@@ -21,6 +22,36 @@ impl TcpSender {
     /// The same where the host held the packet since it `arrived`.
     #[inline]
     pub fn on_held_ack(&mut self, cfg: &TcpConfig, now: Time, arrived: Time, packet: &Packet) {
+        match packet.window() {
+            None => self.take_ack(cfg, now, arrived, packet, MOST_WINDOW),
+            Some(window) => {
+                self.take_limited_ack(cfg, now, arrived, &packet.without_window(), window);
+            }
+        }
+    }
+
+    /// Apart, so that ACKs without a window pay nothing for it.
+    #[inline(never)]
+    fn take_limited_ack(
+        &mut self,
+        cfg: &TcpConfig,
+        now: Time,
+        arrived: Time,
+        packet: &Packet,
+        window: u64,
+    ) {
+        self.take_ack(cfg, now, arrived, packet, cfg.usable(window));
+    }
+
+    #[inline]
+    fn take_ack(
+        &mut self,
+        cfg: &TcpConfig,
+        now: Time,
+        arrived: Time,
+        packet: &Packet,
+        window: u64,
+    ) {
         let ack = packet.seq;
         if ack > self.totals.nxt {
             return;
@@ -28,8 +59,7 @@ impl TcpSender {
         if !cfg.gentle_growth {
             self.note_usage_at_ack(cfg);
         }
-        let edge = ack.saturating_add(cfg.window_of(packet.word));
-        self.rwnd_end = self.rwnd_end.max(edge);
+        self.rwnd_end = self.rwnd_end.max(ack.saturating_add(window));
         if self.calm && packet.sacks == 0 && ack > self.totals.una {
             self.advance(cfg, now, arrived, packet);
         } else {

@@ -137,7 +137,7 @@ impl TcpSender {
             cwnd: cfg.initial_window.get(),
             ssthresh: u64::MAX,
             written: spec.size.get(),
-            rwnd_end: cfg.window_of(cfg.window_field()),
+            rwnd_end: cfg.first_window(),
             deadline: Time::MAX,
             timer_at: Time::MAX,
             delivered_at: now,

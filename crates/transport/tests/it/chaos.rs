@@ -171,9 +171,9 @@ proptest! {
                 sacks,
                 flags: forebay_wire::Flags(flags.into()),
                 stamp,
-                word: 100,
                 ..Packet::default()
-            };
+            }
+            .with_window(100 << 10);
             for (block, ends) in ack.ext.iter_mut().zip(blocks.chunks(2)) {
                 let start = u32::from(ends[0] % 40) * MSS as u32;
                 let len = u32::from(ends[1] % 20) * MSS as u32;
