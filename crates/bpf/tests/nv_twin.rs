@@ -318,8 +318,8 @@ fn traced(bytes: &[u8]) -> Trace {
                     let newly = (totals.delivered - delivered) / mss;
                     delivered = totals.delivered;
                     let reducing = matches!(totals.state, CaState::Cwr | CaState::Recovery);
-                    let flight = (totals.inflight + acked).max(sample.inflight_at_send).get();
-                    let room = trace.cwnd < trace.ssthresh && trace.cwnd * mss / 2 < flight;
+                    let most_out = u64::from(totals.most_out);
+                    let room = trace.cwnd < trace.ssthresh && trace.cwnd < 2 * most_out;
                     let grows = !reducing && !ece && acked != Bytes::ZERO;
                     let grows = if grows && (totals.cwnd_limited || room) { newly } else { 0 };
                     let in_flight = totals.delivered - sample.delivered_at_send;

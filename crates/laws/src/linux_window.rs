@@ -4,15 +4,13 @@
 //! Source: Linux `tcp_cong.c`, `tcp_input.c`, `tcp_output.c` (5.x to 6.x).
 //! Deviation: Linux counts packets, this counts bytes and grows by whole segments. Bytes left over are
 //! carried, so that neither stretch ACKs nor short segments nor large windows lose growth.
-//! Deviation: "less than twice the most packets out in the last window" is judged by the flight of
-//! the segment just acknowledged, which is the flight of one round trip ago.
 //! Deviation: no decay of a window that the application does not fill; only full idleness decays it.
 //!
 //! Invariant: `mss <= cwnd <= MAX_WINDOW`. Integers only, 64-bit divisions only.
 
 use crate::Acts;
 use crate::Start;
-use crate::flow::{AckSample, CaState, FlowAct, FlowEvent, Totals};
+use crate::flow::{CaState, FlowAct, FlowEvent, Totals};
 use forebay_units::{Bytes, Span};
 
 /// Above this no window grows: 1 TiB, so that a window times a 20-bit fraction fits 64 bits.
@@ -124,22 +122,16 @@ impl LinuxWindow {
     /// Growth needs a cumulative advance and a full window, and rests in `Cwr` and `Recovery` and on
     /// an ACK that echoes congestion. It counts what was *delivered*, as Linux does: the ACK that fills
     /// a hole covers a window of data that earlier ACKs have counted.
-    pub(crate) fn growth(
-        &mut self,
-        totals: &Totals,
-        acked: Bytes,
-        ece: bool,
-        sample: &AckSample,
-    ) -> u64 {
+    pub(crate) fn growth(&mut self, totals: &Totals, acked: Bytes, ece: bool) -> u64 {
         let newly = totals.delivered.saturating_sub(self.delivered);
         self.delivered = totals.delivered;
         let reducing = matches!(totals.state, CaState::Cwr | CaState::Recovery);
         if reducing || ece || acked == Bytes::ZERO {
             return 0;
         }
-        let flight = totals.inflight.saturating_add(acked).max(sample.inflight_at_send).get();
+        let twice = (2 * u64::from(totals.most_out)).saturating_mul(self.mss());
         let slow_start_with_room =
-            !totals.only_full_grows && self.in_slow_start() && self.cwnd / 2 < flight;
+            !totals.only_full_grows && self.in_slow_start() && self.cwnd < twice;
         if totals.cwnd_limited || slow_start_with_room { newly } else { 0 }
     }
 

@@ -163,6 +163,7 @@ getters! {
     state: &'static str = |e| word(e.totals.state);
     cwnd_limited: bool = |e| e.totals.cwnd_limited;
     only_full_grows: bool = |e| e.totals.only_full_grows;
+    most_out: u32 = |e| e.totals.most_out;
     entered: &'static str = |e| word(e.of.state);
     acked: u64 = |e| e.of.acked;
     ece: bool = |e| e.of.ece;

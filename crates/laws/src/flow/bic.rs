@@ -99,7 +99,7 @@ impl FlowLaw for Bic {
         match seen.event {
             FlowEvent::Ack { acked, ece, sample, .. } => {
                 self.growth.count(sample.state, acked, self.window.mss());
-                let newly = self.window.growth(seen.totals, acked, ece, sample);
+                let newly = self.window.growth(seen.totals, acked, ece);
                 self.growth.grow(&mut self.window, now, newly, acts);
             }
             FlowEvent::Enter(state) => {

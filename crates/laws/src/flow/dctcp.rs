@@ -100,11 +100,11 @@ impl FlowLaw for Dctcp {
     #[inline]
     fn step(&mut self, _now: Time, seen: FlowSeen<'_>, acts: &mut Acts<FlowAct>) {
         match seen.event {
-            FlowEvent::Ack { acked, ece, sample, .. } => {
+            FlowEvent::Ack { acked, ece, .. } => {
                 if seen.totals.una >= self.next_seq {
                     self.end_of_window(seen.totals);
                 }
-                let newly = self.window.growth(seen.totals, acked, ece, sample);
+                let newly = self.window.growth(seen.totals, acked, ece);
                 self.window.grow_reno(newly, acts);
             }
             FlowEvent::Enter(state) => self.enter(state, seen.totals, acts),

@@ -70,6 +70,11 @@ pub struct Totals {
     pub state: CaState,
     /// Whether the window was what limited sending in the last flight; a law grows only then.
     pub cwnd_limited: bool,
+    /// Most packets that were out after one of the last sends: since the window was last full, or in a window of data in which it was not. In slow
+    /// start a window below twice that grows, too.
+    ///
+    /// Source: Linux `max_packets_out`, `tcp_is_cwnd_limited`.
+    pub most_out: u32,
     /// Whether nothing but a full window grows, slow start's neither (Linux before 3.16).
     pub only_full_grows: bool,
 }

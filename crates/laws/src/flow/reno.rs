@@ -46,8 +46,8 @@ impl FlowLaw for Reno {
     #[inline]
     fn step(&mut self, _now: Time, seen: FlowSeen<'_>, acts: &mut Acts<FlowAct>) {
         match seen.event {
-            FlowEvent::Ack { acked, ece, sample, .. } => {
-                let newly = self.window.growth(seen.totals, acked, ece, sample);
+            FlowEvent::Ack { acked, ece, .. } => {
+                let newly = self.window.growth(seen.totals, acked, ece);
                 self.window.grow_reno(newly, acts);
             }
             FlowEvent::Enter(state) => {
@@ -188,15 +188,18 @@ mod tests {
         rig.totals.cwnd_limited = false;
         rig.round();
         assert_eq!(rig.cwnd, 10.0);
-        // In slow start more than half a window in flight will do.
+        // In slow start a window grows that is below twice the most packets that were out.
         let mut rig = reno(10);
         rig.totals.cwnd_limited = false;
-        rig.totals.inflight = Bytes::new(5 * MSS);
+        rig.totals.most_out = 5;
         rig.ack(MSS, false);
         assert_eq!(rig.cwnd, 10.0);
-        rig.totals.inflight = Bytes::new(7 * MSS);
+        rig.totals.most_out = 6;
         rig.ack(MSS, false);
-        assert_eq!(rig.cwnd, 11.0);
+        rig.ack(MSS, false);
+        assert_eq!(rig.cwnd, 12.0);
+        rig.ack(MSS, false);
+        assert_eq!(rig.cwnd, 12.0);
     }
 
     #[test]

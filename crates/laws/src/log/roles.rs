@@ -167,8 +167,10 @@ pub(crate) fn get_flow<R>(
 fn words(of: &Totals) -> [u64; 9] {
     let mut state = Vec::with_capacity(1);
     of.state.put(&mut state);
-    let flags =
-        u64::from(state[0]) | u64::from(of.cwnd_limited) << 3 | u64::from(of.only_full_grows) << 4;
+    let flags = u64::from(state[0])
+        | u64::from(of.cwnd_limited) << 3
+        | u64::from(of.only_full_grows) << 4
+        | u64::from(of.most_out) << 32;
     [
         of.una,
         of.nxt,
@@ -196,6 +198,7 @@ fn totals(words: [u64; 9]) -> Option<Totals> {
         state: CaState::read(&mut Reader::new(&[(flags & 7) as u8]))?,
         cwnd_limited: flags >> 3 & 1 == 1,
         only_full_grows: flags >> 4 & 1 == 1,
+        most_out: (flags >> 32) as u32,
     })
 }
 

@@ -106,12 +106,13 @@ prop_compose! {
         n in prop::array::uniform8(number()),
         state in ca_state(),
         [cwnd_limited, only_full_grows] in any::<[bool; 2]>(),
+        most_out in any::<u32>(),
     ) -> Totals {
         Totals {
             una: n[0], nxt: n[1], sent: n[2], delivered: n[3], delivered_ce: n[4],
             inflight: Bytes::new(n[5]),
             srtt: Span::from_ps(n[6]), min_rtt: Span::from_ps(n[7]),
-            state, cwnd_limited, only_full_grows,
+            state, cwnd_limited, only_full_grows, most_out,
         }
     }
 }

@@ -163,6 +163,7 @@ class Event:
     state: str
     cwnd_limited: bool
     only_full_grows: bool
+    most_out: int
     entered: str
     acked: int
     ece: bool

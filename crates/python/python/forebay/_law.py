@@ -201,8 +201,8 @@ class Reno(FlowLaw):
         newly, self.delivered = max(ack.delivered - self.delivered, 0), ack.delivered
         if ack.state in ("cwr", "recovery") or ack.ece or ack.acked == 0:
             return
-        flight = max(ack.inflight + ack.acked, ack.inflight_at_send)
-        room = not ack.only_full_grows and self.cwnd < self.ssthresh and self.cwnd // 2 < flight
+        twice = 2 * ack.most_out * self.mss
+        room = not ack.only_full_grows and self.cwnd < self.ssthresh and self.cwnd < twice
         if not (ack.cwnd_limited or room):
             return
         before = self.cwnd

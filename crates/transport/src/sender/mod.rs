@@ -72,8 +72,7 @@ pub struct TcpSender {
     law: Flow,
     repair: Option<Box<Repair>>, // once something went wrong
     pace: Option<Box<Pace>>,     // where the stack paces, or a law set a rate, a gap or a wake-up
-    max_out: u32,   // bytes; largest flight of the last window that was not cwnd-limited
-    usage_end: u32, // low bits of the sequence number that ends that window
+    usage_end: u32, // low bits of the sequence number that ends the window of data of `totals.most_out`
     app_limited_until: u32, // low bits of `delivered`
     flow: FlowId,
     dst: HostAddr,
@@ -148,7 +147,6 @@ impl TcpSender {
             law,
             repair: None,
             pace: None,
-            max_out: 0,
             usage_end: 0,
             app_limited_until: 0,
             flow: spec.flow,

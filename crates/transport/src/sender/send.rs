@@ -160,11 +160,11 @@ impl TcpSender {
         let t = &mut self.totals;
         let inflight = t.inflight.get();
         let full = inflight + cfg.mss() > self.cwnd;
-        let out = (t.nxt - t.una) as u32;
+        let out = self.board.len() as u32;
         let over = (t.una as u32).wrapping_sub(self.usage_end) as i32 >= 0;
-        if cfg.gentle_growth && (over || full || (!t.cwnd_limited && out > self.max_out)) {
+        if cfg.gentle_growth && (over || full || (!t.cwnd_limited && out > t.most_out)) {
             t.cwnd_limited = full;
-            self.max_out = out;
+            t.most_out = out;
             self.usage_end = t.nxt as u32;
         }
         if self.app_limited {
@@ -194,7 +194,7 @@ impl TcpSender {
     pub(super) fn note_full_window(&mut self) {
         let t = &mut self.totals;
         t.cwnd_limited = true;
-        self.max_out = (t.nxt - t.una) as u32;
+        t.most_out = self.board.len() as u32;
         self.usage_end = t.nxt as u32;
     }
 

@@ -63,6 +63,17 @@ fn a_window_below_a_segment_still_lets_one_through() {
     assert_eq!(pipe.sender.timeouts(), 0);
 }
 
+/// Linux compares the window with twice the packets that were out after a send, not with what is in flight at the ACK. 9,000 B are seven packets, so
+/// that ten packets grow to 14 (`tcp_is_cwnd_limited`: cwnd < 2 * max_packets_out).
+#[test]
+fn slow_start_grows_to_twice_the_packets_that_were_out() {
+    for (size, grown) in [(9_000, 14), (5 * MSS, 10), (5 * MSS + 1, 12), (8 * MSS, 16)] {
+        let mut pipe = Pipe::new(config("reno"), "reno", Bytes::new(size), RTT);
+        pipe.finish();
+        assert_eq!(pipe.sender.cwnd(), Bytes::new(grown * MSS), "{size} B");
+    }
+}
+
 #[test]
 fn an_unfilled_window_does_not_grow() {
     let law = FlowParams::new("reno").unwrap();

@@ -73,7 +73,7 @@ impl Linux {
         match seen.event {
             FlowEvent::Ack { acked, ece, sample, .. } => {
                 self.measure(window, now, seen.totals, sample, acts);
-                let newly = window.growth(seen.totals, acked, ece, sample);
+                let newly = window.growth(seen.totals, acked, ece);
                 window.grow(newly, acts, |window, left| {
                     self.update(now, window.packets(), left, window.mss());
                     window.additive(self.cnt.saturating_mul(window.mss()), left);

@@ -59,12 +59,12 @@ impl Rfc9438 {
         acts: &mut Acts<FlowAct>,
     ) {
         match seen.event {
-            FlowEvent::Ack { acked, ece, sample, .. } => {
+            FlowEvent::Ack { acked, ece, .. } => {
                 if !seen.totals.cwnd_limited {
                     self.pause(now.since(self.last_ack));
                 }
                 self.last_ack = now;
-                let newly = window.growth(seen.totals, acked, ece, sample);
+                let newly = window.growth(seen.totals, acked, ece);
                 window.grow(newly, acts, |window, left| {
                     self.avoid(window, now, seen.totals.srtt, left);
                 });

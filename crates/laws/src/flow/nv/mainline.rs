@@ -81,7 +81,7 @@ impl Mainline {
             FlowEvent::Ack { acked, ece, sample, .. } => {
                 self.settle(seen.totals);
                 self.sample(window, now, seen.totals, sample, acts);
-                let newly = window.growth(seen.totals, acked, ece, sample);
+                let newly = window.growth(seen.totals, acked, ece);
                 self.grow(window, newly, acts);
             }
             FlowEvent::Enter(state) => {

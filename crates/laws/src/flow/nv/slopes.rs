@@ -58,7 +58,7 @@ impl Slopes {
             FlowEvent::Ack { acked, ece, sample, delay, .. } => {
                 self.sample(window, now, seen.totals, (sample, delay), acts);
                 self.bic.count(sample.state, acked, window.mss());
-                let newly = window.growth(seen.totals, acked, ece, sample);
+                let newly = window.growth(seen.totals, acked, ece);
                 if self.allowed {
                     self.bic.grow(window, now, newly, acts);
                 }

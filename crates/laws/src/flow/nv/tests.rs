@@ -53,7 +53,7 @@ fn under_way(rig: &mut Rig<Nv>) {
     rig.totals.una += 1 << 33;
     rig.totals.nxt += 1 << 33;
     rig.totals.delivered += 1 << 33;
-    rig.law.window.growth(&rig.totals, Bytes::ZERO, false, &rig.sample);
+    rig.law.window.growth(&rig.totals, Bytes::ZERO, false);
     if let Form::Mainline(nv) = &mut rig.law.form {
         nv.begin(&rig.totals);
     }

@@ -100,10 +100,13 @@ impl QpSender {
             return;
         }
         let limited = self.window_binds(cfg);
+        let before = self.totals.inflight;
         let newest = self.take_covered(cfg, now, packet.seq);
         let newly = self.totals.una.saturating_sub(una);
         let t = &mut self.totals;
         t.cwnd_limited = limited;
+        let at_send = newest.map_or(0, |segment| u64::from(segment.inflight));
+        t.most_out = before.get().max(at_send).div_ceil(cfg.mtu.get()) as u32;
         if ece {
             t.delivered_ce = (t.delivered_ce + newly).min(t.delivered);
         }
