@@ -359,7 +359,7 @@ fn text(bundle: Bundle, scheme: Scheme, load: Load) -> String {
     };
     format!(
         "[fabric]\nkind = \"star\"\nhosts = 2\nhost_link = {{ rate = \"200Gbps\", delay = \"500ns\" }}\n\
-         [fabric.switch]\npause = \"on\"\n[transport]\nkind = \"rdma\"\nlaw = \"dcqcn\"\nmtu = \"1500B\"\n\
+         [fabric.switch]\npause = \"on\"\n[transport]\nkind = \"rdma\"\nlaw = \"dcqcn\"\nparams = {{ timers = \"paper\" }}\nmtu = \"1500B\"\n\
          [[host.override]]\nwhere = \"host[0]\"\n[host.override.memory]\nread_placed = true\ncores = 16\nsmt = {threads}\n\
          smt_share = {SMT_SHARE}\nper_kilobyte = \"{PER_KILOBYTE}\"\nbandwidth = \"{memory}Gbps\"\npcie_rate = \"252.06Gbps\"\niio_slots = 186\npause_above = \"256KB\"\n\
          ddio = true\ncache = \"12MiB\"\ncache_ways = 12\nddio_ways = 2\ncache_model = \"buffers\"\n\

@@ -261,10 +261,11 @@ impl Case {
 
     fn rdma_scenario(&self) -> String {
         let stop = self.stop();
-        let (law, marks) = match self.family {
-            Family::HpccWebsearch => ("hpcc", "\"off\""),
+        let (law, params, marks) = match self.family {
+            Family::HpccWebsearch => ("hpcc", "", "\"off\""),
             _ => (
                 "dcqcn",
+                "params = { timers = \"paper\" }\n",
                 "{ kmin = \"400KB\", kmax = \"1600KB\", pmax = 0.2, for_rate = \"100Gbps\", at = \"dequeue\" }",
             ),
         };
@@ -273,7 +274,7 @@ impl Case {
              [fabric]\nkind = \"clos\"\npods = 5\nedges_per_pod = 4\naggs_per_pod = 4\ncores = 16\nhosts_per_edge = 16\n\
              host_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\nfabric_link = {{ rate = \"400Gbps\", delay = \"1us\" }}\n\n\
              [fabric.switch]\nclasses = 2\nbuffer = {{ size = \"32MB\" }}\npause = {{ classes = [0] }}\necn = {marks}\n\n\
-             [transport]\nkind = \"rdma\"\nlaw = \"{law}\"\nmss = \"{RDMA_PAYLOAD}B\"\nheader = \"{RDMA_HEADER}B\"\n\
+             [transport]\nkind = \"rdma\"\nlaw = \"{law}\"\n{params}mss = \"{RDMA_PAYLOAD}B\"\nheader = \"{RDMA_HEADER}B\"\n\
              cnp_class = 1\n\n\
              [[traffic]]\nkind = \"poisson\"\nsizes = \"websearch\"\nload = 0.5\n",
             self.name
@@ -290,7 +291,7 @@ impl Case {
              bandwidth = \"1013Gbps\"\npcie_rate = \"252.06Gbps\"\niio_slots = 186\n\
              pause_above = \"256KB\"\nddio = true\ncache = \"12MiB\"\ncache_ways = 12\nddio_ways = 2\n\
              cache_model = \"buffers\"\nrq = {{ depth = 65536, buffer = \"1500B\", reuse = \"lifo\", rnr = \"nak\" }}\n\n\
-             [transport]\nkind = \"rdma\"\nlaw = \"dcqcn\"\nmtu = \"{CARC_MTU}B\"\n\n\
+             [transport]\nkind = \"rdma\"\nlaw = \"dcqcn\"\nparams = {{ timers = \"paper\" }}\nmtu = \"{CARC_MTU}B\"\n\n\
              [[traffic]]\nkind = \"rpc\"\nfrom = \"host[0]\"\nto = \"host[1]\"\nconnections = 8\noutstanding = 8\n\
              request = \"1MB\"\npool = {{ law = \"carc\", fragment = \"1452B\" }}\n\n[output]\nwarmup = \"{}\"\n",
             self.name,

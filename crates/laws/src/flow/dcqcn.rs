@@ -12,6 +12,9 @@
 //! the last one, so that cuts in a row climb back to where they began; and the n-th expiry after a cut recovers (n up to
 //! `recovery_steps`), then adds `r_ai` once, then `r_hai` each time. The rates of increase are per 25 Gb/s of the host's link.
 //!
+//! `timers = "auto"`, the default, is the paper's form where the sender's link has less than 100 Gb/s, and the vendor's from there on.
+//! The paper's timers are for 40 Gb/s. At 100 Gb/s a flow needs milliseconds to climb back.
+//!
 //! At rest, N flows hold marks at about the cube root of R_AI N^2 / (tau' C^2) (1/B + N/(T C))^2, and the queue where the switch
 //! marks that often. That is a fluid model's; in packets marks are a third more, since stages follow CNPs and do not fall
 //! between them at random. With long feedback some ten flows swing where two or many do not.
@@ -32,8 +35,8 @@ use forebay_units::{BitsPerSec, Bytes, Span, Time};
 params! {
     /// What a scenario may set on DCQCN.
     pub struct DcqcnParams {
-        /// Which sender; it also decides what auto means below.
-        timers: Timers = Timers::Paper => "SIGCOMM 2015",
+        /// Which sender, and its values where auto is written below; auto: paper below 100 Gb/s of the sender's link, vendor from there on.
+        timers: Timers = Timers::Auto => "SIGCOMM 2015; HPCC simulator run.py",
         /// Weight of a CNP, or of its absence, in alpha.
         g: Gain = Gain::from_shift(8) => "SIGCOMM 2015; the public HPCC simulator",
         /// Time without a CNP after which alpha falls; auto: 55us, vendor 1us.
@@ -64,6 +67,8 @@ params! {
 choice! {
     /// Which sender.
     pub enum Timers {
+        /// By the rate of the sender's link.
+        Auto = "auto",
         /// That of the paper.
         Paper = "paper",
         /// That of the public HPCC simulator.
@@ -129,6 +134,7 @@ pub struct Dcqcn {
     time_stage: u32,
     mss: u32,
     byte_stage: u16,
+    vendor: bool,      // the vendor's form, not the paper's
     cut_waits: bool,   // vendor: a CNP since the last cut
     alpha_rises: bool, // vendor: a CNP since alpha moved
 }
@@ -154,6 +160,11 @@ impl FlowLaw for Dcqcn {
             time_stage: 0,
             mss: u32::try_from(at.mss.get()).unwrap_or(u32::MAX),
             byte_stage: 0,
+            vendor: match params.timers {
+                Timers::Auto => at.line_rate >= VENDOR_FROM,
+                Timers::Paper => false,
+                Timers::Vendor => true,
+            },
             cut_waits: false,
             alpha_rises: false,
         };
@@ -166,16 +177,16 @@ impl FlowLaw for Dcqcn {
 
     fn step(&mut self, now: Time, seen: FlowSeen<'_>, acts: &mut Acts<FlowAct>) {
         let before = bps(self.current);
-        match (seen.event, self.params.timers) {
-            (FlowEvent::Cnp, Timers::Paper) => self.cnp(now),
-            (FlowEvent::Cnp, Timers::Vendor) => self.vendor_cnp(now),
-            (FlowEvent::Sent { bytes }, Timers::Paper) if self.runs() => self.sent(bytes),
-            (FlowEvent::Wake, _) => self.wake(now),
-            (FlowEvent::Enter(CaState::Cwr | CaState::Recovery | CaState::Loss), _) => {
+        match seen.event {
+            FlowEvent::Cnp if self.vendor => self.vendor_cnp(now),
+            FlowEvent::Cnp => self.cnp(now),
+            FlowEvent::Sent { bytes } if !self.vendor && self.runs() => self.sent(bytes),
+            FlowEvent::Wake => self.wake(now),
+            FlowEvent::Enter(CaState::Cwr | CaState::Recovery | CaState::Loss) => {
                 acts.push(FlowAct::Ssthresh(Bytes::MAX));
                 acts.push(FlowAct::Window(self.window()));
             }
-            (FlowEvent::Leave(_) | FlowEvent::Undo, _) => {
+            FlowEvent::Leave(_) | FlowEvent::Undo => {
                 acts.push(FlowAct::Window(self.window()));
             }
             _ => {}
@@ -190,6 +201,11 @@ impl FlowLaw for Dcqcn {
         }
     }
 }
+
+/// Least rate of a sender's link at which `timers = "auto"` is the vendor's form.
+///
+/// Assumption: the paper's timers were chosen at 40 Gb/s; the vendor's are those of the HPCC paper's simulations at 100 Gb/s.
+const VENDOR_FROM: BitsPerSec = BitsPerSec::from_gbps(100);
 
 /// Source: SIGCOMM 2019 (HPCC), section 5.1.
 const BASE_RTT: Span = Span::from_us(13);
@@ -219,21 +235,21 @@ impl Dcqcn {
 
     fn cnp(&mut self, now: Time) {
         self.settle_alpha(now);
-        let g = self.params.gain();
+        let g = self.gain();
         self.target = self.current;
         self.cut();
         self.alpha = (1.0 - g) * self.alpha + g;
         (self.time_stage, self.byte_stage, self.bytes) = (0, 0, 0);
-        self.alpha_due = now.saturating_add(self.params.alpha_timer());
-        self.increase_due = now.saturating_add(self.params.increase_timer());
+        self.alpha_due = now.saturating_add(self.alpha_timer());
+        self.increase_due = now.saturating_add(self.increase_timer());
     }
 
     fn vendor_cnp(&mut self, now: Time) {
-        let interval = self.params.cut_interval();
+        let interval = self.cut_interval();
         let first = !self.runs();
         if first {
             self.alpha = 1.0;
-            self.alpha_due = now.saturating_add(self.params.alpha_timer());
+            self.alpha_due = now.saturating_add(self.alpha_timer());
             // A nanosecond after the alpha of that instant.
             self.cut_due = now.saturating_add(interval + Span::from_ns(1));
         } else {
@@ -249,7 +265,7 @@ impl Dcqcn {
 
     fn sent(&mut self, bytes: Bytes) {
         self.bytes = self.bytes.saturating_add(bytes.get());
-        let counter = self.params.byte_counter().get();
+        let counter = self.byte_counter().get();
         // More than a few at once only where somebody sends more than a counter in one go.
         for _ in 0..(self.bytes / counter).min(16) {
             self.byte_stage = self.byte_stage.saturating_add(1);
@@ -265,20 +281,19 @@ impl Dcqcn {
         if self.increase_due > now {
             return;
         }
-        let next = now.saturating_add(self.params.increase_timer());
+        let next = now.saturating_add(self.increase_timer());
         self.increase_due = next;
-        match self.params.timers {
-            Timers::Paper => {
-                self.time_stage = self.time_stage.saturating_add(1);
-                self.increase();
-            }
-            Timers::Vendor => self.vendor_increase(),
+        if self.vendor {
+            self.vendor_increase();
+        } else {
+            self.time_stage = self.time_stage.saturating_add(1);
+            self.increase();
         }
     }
 
     /// Takes alpha/2 of the rate.
     fn cut(&mut self) {
-        self.current = (self.current * (1.0 - self.alpha / 2.0)).max(self.params.r_min(self.line));
+        self.current = (self.current * (1.0 - self.alpha / 2.0)).max(self.r_min());
     }
 
     fn vendor_cut(&mut self, now: Time) {
@@ -288,19 +303,19 @@ impl Dcqcn {
         }
         self.cut();
         (self.time_stage, self.cut_waits) = (0, false);
-        self.cut_due = self.cut_due.saturating_add(self.params.cut_interval());
-        self.increase_due = now.saturating_add(self.params.increase_timer());
+        self.cut_due = self.cut_due.saturating_add(self.cut_interval());
+        self.increase_due = now.saturating_add(self.increase_timer());
     }
 
     /// A stage of time or bytes is over.
     fn increase(&mut self) {
-        let steps = u32::from(self.params.recovery_steps());
+        let steps = u32::from(self.recovery_steps());
         let (time, bytes) = (self.time_stage, u32::from(self.byte_stage));
         if time.min(bytes) > steps {
             let stages = f64::from(time.min(bytes) - steps);
-            self.raise_target(stages * self.params.r_hai(self.line));
+            self.raise_target(stages * self.r_hai());
         } else if time.max(bytes) >= steps {
-            self.raise_target(self.params.r_ai(self.line));
+            self.raise_target(self.r_ai());
         }
         self.approach();
         if self.params.release && bps(self.current) == bps(self.line) {
@@ -310,11 +325,11 @@ impl Dcqcn {
     }
 
     fn vendor_increase(&mut self) {
-        let steps = u32::from(self.params.recovery_steps());
+        let steps = u32::from(self.recovery_steps());
         if self.time_stage == steps {
-            self.raise_target(self.params.r_ai(self.line));
+            self.raise_target(self.r_ai());
         } else if self.time_stage > steps {
-            self.raise_target(self.params.r_hai(self.line));
+            self.raise_target(self.r_hai());
         }
         self.approach();
         self.time_stage = self.time_stage.saturating_add(1);
@@ -333,9 +348,9 @@ impl Dcqcn {
         if self.alpha_due > now {
             return;
         }
-        let timer = self.params.alpha_timer();
+        let timer = self.alpha_timer();
         let periods = now.since(self.alpha_due) / timer + 1;
-        let g = self.params.gain();
+        let g = self.gain();
         let mut idle = periods;
         if core::mem::take(&mut self.alpha_rises) {
             self.alpha = (1.0 - g) * self.alpha + g;
@@ -346,54 +361,50 @@ impl Dcqcn {
     }
 }
 
-impl DcqcnParams {
+impl Dcqcn {
     /// By form: the paper's or the vendor's, where nothing is set.
     fn by_form<T>(&self, set: Option<T>, paper: T, vendor: T) -> T {
-        set.unwrap_or(match self.timers {
-            Timers::Paper => paper,
-            Timers::Vendor => vendor,
-        })
+        set.unwrap_or(if self.vendor { vendor } else { paper })
     }
 
     fn gain(&self) -> f64 {
-        1.0 / f64::from(1u32 << self.g.shift())
+        1.0 / f64::from(1u32 << self.params.g.shift())
     }
 
     fn alpha_timer(&self) -> Span {
-        self.by_form(self.alpha_timer.0, Span::from_us(55), Span::from_us(1))
+        self.by_form(self.params.alpha_timer.0, Span::from_us(55), Span::from_us(1))
     }
 
     fn cut_interval(&self) -> Span {
-        self.by_form(self.cut_interval.0, Span::from_us(4), Span::from_us(4))
+        self.params.cut_interval.0.unwrap_or(Span::from_us(4))
     }
 
     fn increase_timer(&self) -> Span {
-        self.by_form(self.increase_timer.0, Span::from_us(55), Span::from_us(300))
+        self.by_form(self.params.increase_timer.0, Span::from_us(55), Span::from_us(300))
     }
 
     fn byte_counter(&self) -> Bytes {
-        self.byte_counter.0.unwrap_or(Bytes::new(10_000_000))
+        self.params.byte_counter.0.unwrap_or(Bytes::new(10_000_000))
     }
 
     fn recovery_steps(&self) -> u8 {
-        self.by_form(self.recovery_steps.0, Few::new(5), Few::new(1)).get() as u8
+        self.by_form(self.params.recovery_steps.0, Few::new(5), Few::new(1)).get() as u8
     }
 
-    fn r_ai(&self, line: f64) -> f64 {
-        self.rate(self.r_ai, 40e6, line / 25e9 * 5e6)
+    fn r_ai(&self) -> f64 {
+        self.rate(self.params.r_ai, 40e6, self.line / 25e9 * 5e6)
     }
 
-    fn r_hai(&self, line: f64) -> f64 {
-        self.rate(self.r_hai, 400e6, line / 25e9 * 50e6)
+    fn r_hai(&self) -> f64 {
+        self.rate(self.params.r_hai, 400e6, self.line / 25e9 * 50e6)
     }
 
-    fn r_min(&self, line: f64) -> f64 {
-        self.rate(self.r_min, 40e6, 100e6).min(line)
+    fn r_min(&self) -> f64 {
+        self.rate(self.params.r_min, 40e6, 100e6).min(self.line)
     }
 
     fn rate(&self, set: Rate, paper: f64, vendor: f64) -> f64 {
-        let auto = if self.timers == Timers::Paper { paper } else { vendor };
-        set.0.map_or(auto, |rate| rate.get() as f64)
+        self.by_form(set.0.map(|rate| rate.get() as f64), paper, vendor)
     }
 }
 

@@ -33,6 +33,10 @@ fn law(name: &str) -> FlowParams {
 }
 
 fn qp(cfg: &RdmaConfig, name: &str, size: u64) -> QpSender {
+    qp_under(cfg, &law(name), size)
+}
+
+fn qp_under(cfg: &RdmaConfig, law: &FlowParams, size: u64) -> QpSender {
     let spec = FlowSpec {
         flow: FlowId(0),
         src: HostAddr::default(),
@@ -42,7 +46,7 @@ fn qp(cfg: &RdmaConfig, name: &str, size: u64) -> QpSender {
         paths: 1,
         handshake: None,
     };
-    QpSender::new(cfg, spec, &law(name), start(Span::from_us(9)), Time::ZERO)
+    QpSender::new(cfg, spec, law, start(Span::from_us(9)), Time::ZERO)
 }
 
 /// What happens to a packet on its way.
@@ -206,9 +210,11 @@ fn a_rate_spaces_packets_without_drift() {
 
 #[test]
 fn a_cut_moves_the_departure_that_is_pending() {
-    // DCQCN halves its rate with the first CNP: the packet after it leaves 1,048 B at 50 Gb/s after the one before.
-    let cfg = RdmaConfig { needs: law("dcqcn").needs(), ..RdmaConfig::default() };
-    let mut sender = qp(&cfg, "dcqcn", 1 << 40);
+    // The paper's DCQCN halves its rate with the first CNP: the packet after it leaves 1,048 B at 50 Gb/s after the one before.
+    let mut paper = law("dcqcn");
+    paper.set("timers", "paper").unwrap();
+    let cfg = RdmaConfig { needs: paper.needs(), ..RdmaConfig::default() };
+    let mut sender = qp_under(&cfg, &paper, 1 << 40);
     let cnp = Packet { kind: Kind::Cnp, ..Packet::default() };
     assert!(sender.next_packet(&cfg, at(1)).is_some());
     sender.on_answer(&cfg, at(1), at(1), &cnp, &[]);

@@ -167,7 +167,7 @@ impl Setup {
             _ => "",
         };
         let transport = match self.variant {
-            Variant::Rdma => "kind = \"rdma\"\nlaw = \"dcqcn\"\n",
+            Variant::Rdma => "kind = \"rdma\"\nlaw = \"dcqcn\"\nparams = { timers = \"paper\" }\n",
             Variant::Swift => {
                 "kind = \"tcp\"\nlaw = \"swift\"\nparams = { base_target = \"60us\", endpoint_target = \"100us\" }\n"
             }

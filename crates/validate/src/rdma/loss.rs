@@ -15,7 +15,7 @@ fn goodput(recovery: &str, loss: &str, most: &str) -> f64 {
          wire_overhead = \"0B\"\n\
          [[fabric.override]]\nwhere = \"host[1]-tor\"\nloss = {loss}\n\
          [fabric.switch]\necn = \"off\"\n\
-         [transport]\nkind = \"rdma\"\nlaw = \"dcqcn\"\nheader = \"48B\"\nrecovery = \"{recovery}\"\n\
+         [transport]\nkind = \"rdma\"\nlaw = \"dcqcn\"\nparams = {{ timers = \"paper\" }}\nheader = \"48B\"\nrecovery = \"{recovery}\"\n\
          max_inflight = \"{most}\"\nnack_interval = \"24us\"\ntimeout = \"320us\"\n\
          [[traffic]]\nkind = \"long\"\nfrom = [\"host[1]\"]\nto = \"host[0]\"\n"
     );

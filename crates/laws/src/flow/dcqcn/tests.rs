@@ -63,6 +63,47 @@ fn vendor() -> DcqcnParams {
     DcqcnParams { timers: Timers::Vendor, ..DcqcnParams::default() }
 }
 
+/// The published values: SIGCOMM 2015 at 40 Gb/s; run.py of the HPCC simulator, whose rates are per 25 Gb/s.
+#[test]
+fn the_timers_are_the_papers_below_100_gbps_and_the_vendors_from_there_on() {
+    let values = |timers, gbps| {
+        let law = Rig::new(DcqcnParams { timers, ..DcqcnParams::default() }, gbps).law;
+        let timers = (law.alpha_timer(), law.increase_timer(), law.recovery_steps());
+        (timers, [law.r_ai(), law.r_hai(), law.r_min()].map(|bps| bps as u64 / 1_000_000))
+    };
+    let (paper, vendor) = ((us(55), us(55), 5), (us(1), us(300), 1));
+    for (gbps, of, rates) in [
+        (40, paper, [40, 400, 40]),
+        (99, paper, [40, 400, 40]),
+        (100, vendor, [20, 200, 100]),
+        (400, vendor, [80, 800, 100]),
+    ] {
+        assert_eq!(values(DcqcnParams::default().timers, gbps), (of, rates), "{gbps} Gb/s");
+    }
+    assert_eq!(values(Timers::Paper, 400), (paper, [40, 400, 40]));
+    assert_eq!(values(Timers::Vendor, 25), (vendor, [5, 50, 100]));
+}
+
+/// The paper's sender halves at the CNP and recovers after 55 us. The vendor's cuts 4.001 us later by alpha (255/256)^4, and recovers 300 us after that.
+#[test]
+fn a_first_cnp_by_default_on_40_100_and_400_gbps() {
+    let first = |gbps| {
+        let mut rig = Rig::new(DcqcnParams::default(), gbps);
+        let start = rig.now;
+        rig.event(FlowEvent::Cnp);
+        if rig.mbps() == gbps * 1_000 {
+            rig.wake();
+        }
+        let cut = rig.now.since(start);
+        let recovers = rig.wake_at().expect("it recovers").since(rig.now);
+        (cut, rig.mbps(), recovers)
+    };
+    let later = us(4) + Span::from_ns(1);
+    assert_eq!(first(40), (Span::ZERO, 20_000, us(55)));
+    assert_eq!(first(100), (later, 50_776, us(300)));
+    assert_eq!(first(400), (later, 203_106, us(300)));
+}
+
 /// Line 40 Gb/s, one CNP with alpha 1, then silence: 40 (1 - 1/2) = 20; (40 + 20)/2 = 30; 35; 37.5;
 /// 38.75; the fifth is additive with the target capped at the line: (40 + 38.75)/2 = 39.375.
 #[test]
@@ -173,7 +214,8 @@ fn the_vendor_form_cuts_by_the_clock_and_keeps_its_target() {
 #[test]
 fn a_window_follows_the_rate_where_one_is_set() {
     let windows = |window| {
-        let mut rig = Rig::new(DcqcnParams { window, ..DcqcnParams::default() }, 100);
+        let mut rig =
+            Rig::new(DcqcnParams { window, timers: Timers::Paper, ..DcqcnParams::default() }, 100);
         let kilobytes = |acts: &Acts<FlowAct>| {
             acts.iter().find_map(|act| match act {
                 FlowAct::Window(Window::UNBOUNDED) => Some(0),
