@@ -4,7 +4,7 @@
 //! writes them down while it runs; [`replay`] starts the law again, feeds it the same events and compares the
 //! actions. A difference names the event, what the log has and what the law says now.
 //!
-//! Format, version 2: `FBLL`, version, role (a byte each), name of the law, parameters as pairs of texts, time and facts of the start,
+//! Format, version 3: `FBLL`, version, role (a byte each), name of the law, parameters as pairs of texts, time and facts of the start,
 //! the first actions; then for each event the time since the last one, the totals that changed, the event, the actions. Numbers
 //! are written in seven bits per byte. A line is whole or absent: a log that ends within one says so.
 //!
@@ -33,7 +33,7 @@ use forebay_units::{Span, Time};
 pub const MAGIC: [u8; 4] = *b"FBLL";
 
 /// Version that is written, and the only one that is read.
-pub const VERSION: u8 = 2;
+pub const VERSION: u8 = 3;
 
 /// No event of a log is later: 53 days, which leaves laws room to add.
 const LATEST: Time = Time::from_ps(1 << 62);

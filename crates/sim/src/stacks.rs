@@ -175,6 +175,7 @@ fn credited(
     let law = law(&transport.law, &transport.params, CreditParams::new, CreditParams::set)?;
     Ok(CreditedConfig {
         early_stop: law.stops_early(),
+        asks_after_stop: law.asks_after_stop(),
         law,
         mss: transport.mss,
         header: transport.header,

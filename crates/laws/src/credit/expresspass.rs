@@ -8,12 +8,16 @@
 //! by `w_step`, and the rate falls to that of the data that came, times one and the target. `form = "paper"` is the published
 //! algorithm: a target of a tenth, w moves half of the way to `w_max`, and the rate falls in proportion to the loss.
 //!
+//! Under `"code"` a flow of n packets, n below `short_flow`, starts at `alpha` n / `short_flow`. A request after a stop starts rate and w
+//! again, by the packets that are left. A sender that stopped its receiver early asks again two round trips after the stop.
+//! Under `"paper"` every flow starts at `alpha`, a request after a stop changes nothing, and a sender waits two round trips from
+//! its last credit on.
+//!
 //! Source: Cho, Jang, Han, SIGCOMM 2017, algorithm 1; the authors' ns-2 code (kaist-ina/ns2-xpass).
 //! Needs: credits and data on the same links; ports that meter credits. State: 80 bytes, parameters shared. Floats, by `+ - * /` alone.
-//! Deviation: a flow of few packets begins as any other does.
 
 use super::{CreditAct, CreditEvent, CreditLaw, CreditSeen, CreditStart, CreditTotals};
-use crate::params::{choice, decimal, or_word, params};
+use crate::params::{Packets, choice, decimal, or_word, params};
 use crate::{Acts, Paths};
 use alloc::sync::Arc;
 use forebay_units::{BitsPerSec, Span, Time};
@@ -25,6 +29,8 @@ params! {
         form: Form = Form::Code => "kaist-ina/ns2-xpass",
         /// First rate, as a share of the most.
         alpha: Share = Share::new(0.5) => "kaist-ina/ns2-xpass",
+        /// A flow of fewer packets, n, starts at alpha n / short_flow; 0: no flow is short; auto: 40 under code, 0 under paper.
+        short_flow: Short = Short(None) => "kaist-ina/ns2-xpass, recv_credit_request",
         /// First w.
         w_init: Share = Share::new(0.0625) => "kaist-ina/ns2-xpass, fat-tree script",
         /// Least w.
@@ -37,6 +43,17 @@ params! {
         target: Target = Target(None) => "kaist-ina/ns2-xpass; SIGCOMM 2017",
         /// Whether a sender stops its receiver as soon as credits under way cover what is left.
         early_stop: bool = false => "kaist-ina/ns2-xpass: a switch, which some versions lack",
+    }
+}
+
+or_word! {
+    /// Packets of a short flow, or as the form says.
+    pub struct Short: "auto" or Packets, "a whole number of packets from 0 to 65535" if |_| true;
+}
+
+impl Short {
+    fn under(self, form: Form) -> f64 {
+        self.0.map_or(if form == Form::Code { 40.0 } else { 0.0 }, |packets| packets.get() as f64)
     }
 }
 
@@ -93,6 +110,10 @@ impl CreditLaw for ExpressPass {
         params.early_stop
     }
 
+    fn asks_after_stop(params: &Arc<ExpressPassParams>) -> bool {
+        params.form == Form::Code
+    }
+
     fn start(
         params: &Arc<ExpressPassParams>,
         now: Time,
@@ -101,7 +122,7 @@ impl CreditLaw for ExpressPass {
     ) -> Self {
         let most = (at.most.get() as f64).max(1.0);
         let law = Self {
-            rate: (most * params.alpha.get()).max(1.0),
+            rate: params.first_rate(most, at.packets),
             most,
             size: at.size.get() as f64 * 8.0,
             w: params.w_init.get(),
@@ -116,6 +137,9 @@ impl CreditLaw for ExpressPass {
     }
 
     fn step(&mut self, now: Time, seen: CreditSeen<'_>, acts: &mut Acts<CreditAct>) {
+        if let CreditEvent::Request { packets } = seen.event {
+            return self.on_request(now, packets, acts);
+        }
         let CreditTotals { answered, lost, rtt } = *seen.totals;
         let (answered, lost) =
             (answered.saturating_sub(self.answered), lost.saturating_sub(self.lost));
@@ -133,7 +157,26 @@ impl CreditLaw for ExpressPass {
     }
 }
 
+impl ExpressPassParams {
+    /// First rate of a flow with so many packets to send.
+    fn first_rate(&self, most: f64, packets: u64) -> f64 {
+        let short = self.short_flow.under(self.form).max(1.0);
+        let part = (packets.max(1) as f64 / short).min(1.0);
+        (most * self.alpha.get() * part).max(1.0)
+    }
+}
+
 impl ExpressPass {
+    /// What became of credits since the last update still counts, as in `XPassAgent::init`.
+    fn on_request(&mut self, now: Time, packets: u64, acts: &mut Acts<CreditAct>) {
+        if self.params.form == Form::Paper {
+            return;
+        }
+        self.rate = self.params.first_rate(self.most, packets);
+        (self.w, self.last) = (self.params.w_init.get(), now);
+        acts.push(CreditAct::Rate(self.bps()));
+    }
+
     /// `answered` credits in `since` seconds, of which `lost` are lost.
     fn update(&mut self, since: f64, answered: f64, lost: f64, rtt: Span) {
         let p = *self.params;

@@ -41,6 +41,11 @@ pub enum CreditEvent {
     Credit,
     /// A `wake_at` came due. A spurious one changes nothing.
     Wake,
+    /// The sender, which had stopped its receiver, requests credits for so many packets again.
+    Request {
+        /// Packets that the sender has still to send.
+        packets: u64,
+    },
 }
 
 /// What a credit law may decide.
@@ -59,6 +64,8 @@ pub struct CreditStart {
     pub most: BitsPerSec,
     /// Mean size of a credit on the wire; above zero.
     pub size: Bytes,
+    /// Packets that the sender has still to send.
+    pub packets: u64,
     /// Key for every random choice the law makes.
     pub seed: u64,
 }
@@ -74,6 +81,11 @@ pub trait CreditLaw: Sized + Clone {
 
     /// Whether a sender stops its receiver as soon as credits under way cover what is left.
     fn stops_early(_params: &Self::Params) -> bool {
+        false
+    }
+
+    /// Whether a sender that stopped its receiver early asks again two round trips after the stop, and not after the last credit.
+    fn asks_after_stop(_params: &Self::Params) -> bool {
         false
     }
 

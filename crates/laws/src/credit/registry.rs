@@ -29,6 +29,13 @@ impl CreditParams {
             Params::ExpressPass(params) => super::expresspass::ExpressPass::stops_early(params),
         }
     }
+
+    /// Whether a sender that stopped its receiver early asks again two round trips after the stop, and not after the last credit.
+    pub fn asks_after_stop(&self) -> bool {
+        match &self.of {
+            Params::ExpressPass(params) => super::expresspass::ExpressPass::asks_after_stop(params),
+        }
+    }
 }
 
 impl Credit {

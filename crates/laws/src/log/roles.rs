@@ -49,7 +49,7 @@ fields! {
     GroupStart { line_rate, hop_rtt, seed }
     GrantStart { mss, packet, line_rate, rtt_bytes, priorities, seed }
     Incoming { message, sender, size, received, trimmed, credited, unscheduled, since, last_arrival }
-    CreditStart { most, size, seed }
+    CreditStart { most, size, packets, seed }
     PoolStart { llc, line, connections, base_rtt, seed }
 }
 
@@ -72,7 +72,7 @@ variants! {
         4 Closed { message }, 5 More, 6 Wake,
     }
     GrantAct { 0 Grant { message, credit, priority }, 1 Resend { message, from, upto }, 2 WakeAt(time), }
-    CreditEvent { 0 Credit, 1 Wake, }
+    CreditEvent { 0 Credit, 1 Wake, 2 Request { packets }, }
     CreditAct { 0 Rate(rate), 1 WakeAt(time), }
     PoolEvent { 0 Connections(n), 1 Completed { bytes, latency }, 2 Wake, }
     PoolAct { 0 Limit(lines), 1 WakeAt(time), }

@@ -118,7 +118,7 @@ fn what_is_no_log_says_so() {
     assert_eq!(text(b""), "this is no law log: it does not begin with \"FBLL\"");
     let mut other = log.clone();
     other[4] = 9;
-    assert_eq!(text(&other), "a law log of version 9; this program reads version 2");
+    assert_eq!(text(&other), "a law log of version 9; this program reads version 3");
     other = log.clone();
     other[5] = 77;
     assert_eq!(text(&other), "a law log of role 77, which is not known here");

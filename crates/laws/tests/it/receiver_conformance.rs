@@ -122,7 +122,11 @@ fn granted(now: Time, open: &[Incoming], acts: &Acts<GrantAct>) -> Result<(), St
 type CreditStep = (Time, CreditTotals, CreditEvent);
 
 fn credit_steps() -> impl Strategy<Value = Vec<CreditStep>> {
-    let event = prop_oneof![9 => Just(CreditEvent::Credit), 1 => Just(CreditEvent::Wake)];
+    let event = prop_oneof![
+        9 => Just(CreditEvent::Credit),
+        1 => Just(CreditEvent::Wake),
+        1 => (0..100u64).prop_map(|packets| CreditEvent::Request { packets }),
+    ];
     let step = (0u64..30_000_000, 0u64..200, 0u64..200, number(), event);
     prop::collection::vec(step, 1..100).prop_map(|steps| {
         let (mut now, mut totals) = (Time::ZERO, CreditTotals::default());
@@ -211,7 +215,7 @@ proptest! {
         damage in prop::collection::vec(any::<(usize, u8)>(), 8),
     ) {
         let most = BitsPerSec::new(mbps * 1_000_000);
-        let start = CreditStart { most, size: Bytes::new(size), seed: 7 };
+        let start = CreditStart { most, size: Bytes::new(size), packets: 1_000, seed: 7 };
         let fits = |acts: &Acts<CreditAct>| acts.iter().all(|act| match act {
             CreditAct::Rate(rate) => rate.get() > 0 && rate <= most,
             CreditAct::WakeAt(_) => true,

@@ -58,6 +58,10 @@ pub struct CreditedConfig {
     pub share: (u32, u32),
     /// Whether a sender stops its receiver as soon as credits under way cover what is left.
     pub early_stop: bool,
+    /// Whether a sender that stopped its receiver early asks again two round trips after the stop, and not after the last credit.
+    ///
+    /// Source: kaist-ina/ns2-xpass, `send_credit_stop`.
+    pub asks_after_stop: bool,
     /// Payload that leaves before the first credit, as packets that switches drop first; zero: none.
     pub unscheduled: Bytes,
 }

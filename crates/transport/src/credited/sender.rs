@@ -51,7 +51,7 @@ impl CreditedSender {
             credited: false,
             sent: 0,
             unscheduled: cfg.protects().then(|| Unscheduled::new(budget).into()),
-            early: cfg.early_stop.then(Box::default),
+            early: cfg.early_stop.then(|| EarlyStop::new(cfg.asks_after_stop).into()),
             heard: now,
             doublings: 0,
             used: 0,
@@ -171,7 +171,7 @@ impl CreditedSender {
     }
 
     /// The receiver has an unscheduled packet, or all of them that it will get.
-    fn on_ack(&mut self, packet: &Packet) {
+    fn on_ack(&mut self, now: Time, packet: &Packet) {
         self.totals.una = self.totals.una.max(packet.seq);
         let had_work = self.has_work();
         let Some(of) = &mut self.unscheduled else { return };
@@ -181,6 +181,8 @@ impl CreditedSender {
         }
         if had_work {
             self.stop();
+        } else if let Some(early) = self.early.as_mut().filter(|_| of.has_work()) {
+            early.works_again(now);
         }
     }
 
@@ -206,6 +208,9 @@ impl CreditedSender {
     fn next_of_message(&mut self, cfg: &CreditedConfig, now: Time) -> Option<Packet> {
         if let Some(word) = self.control.take() {
             self.heard = now; // its answer is due from now on
+            if let Some(early) = self.early.as_mut().filter(|_| word == EARLY_STOP) {
+                early.left(now);
+            }
             let (flow, dst) = (self.spec.flow, self.spec.dst);
             let control = cfg.control(Kind::Want, flow, dst);
             return Some(Packet { seq: self.totals.nxt, word, ..control });
@@ -270,7 +275,7 @@ impl SenderHalf<CreditedConfig> for CreditedSender {
         }
         match packet.kind {
             Kind::Ack if packet.flags.has(Flags::FIN) => self.complete(cfg, now),
-            Kind::Ack => self.on_ack(packet),
+            Kind::Ack => self.on_ack(now, packet),
             Kind::Grant if !self.has_work() => {}
             Kind::Grant => {
                 self.credits.push_back((packet.word, packet.stamp));
@@ -296,8 +301,8 @@ impl SenderHalf<CreditedConfig> for CreditedSender {
         match waits {
             false => Time::MAX,
             true if self.credited && self.has_work() => {
-                let early = self.early.as_ref().and_then(|early| early.patience());
-                self.heard + early.unwrap_or(LAST_RESORT)
+                let again = self.early.as_ref().and_then(|early| early.asks_again(self.heard));
+                again.unwrap_or(self.heard + LAST_RESORT)
             }
             true => self.heard + patience(self.doublings),
         }

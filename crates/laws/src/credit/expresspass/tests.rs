@@ -18,7 +18,12 @@ struct Rig {
 
 impl Rig {
     fn new(params: ExpressPassParams) -> Self {
-        let at = CreditStart { most: BitsPerSec::new(MOST), size: Bytes::new(84), seed: 1 };
+        let at = CreditStart {
+            most: BitsPerSec::new(MOST),
+            size: Bytes::new(84),
+            packets: 1_000,
+            seed: 1,
+        };
         let law = ExpressPass::start(&Arc::new(params), Time::ZERO, at, &mut Acts::default());
         Self { law, totals: CreditTotals { rtt: RTT, ..CreditTotals::default() }, now: Time::ZERO }
     }
@@ -37,6 +42,56 @@ impl Rig {
 
 fn near(a: f64, b: f64) {
     assert!((a - b).abs() < 1e-9, "{a} is not {b}");
+}
+
+/// ns2-xpass, `recv_credit_request`: alpha n / 40 for fewer than 40 packets.
+#[test]
+fn a_short_flow_starts_with_a_share_of_alpha() {
+    let first = |params: ExpressPassParams, packets| {
+        let most = BitsPerSec::new(MOST);
+        let at = CreditStart { most, size: Bytes::new(84), packets, seed: 1 };
+        let law = ExpressPass::start(&Arc::new(params), Time::ZERO, at, &mut Acts::default());
+        law.rate / MOST as f64
+    };
+    let code = ExpressPassParams::default();
+    let none = ExpressPassParams { short_flow: Short(Some(Packets::new(0))), ..code };
+    for (packets, rate) in [(1, 0.5 / 40.0), (6, 0.075), (39, 0.4875), (40, 0.5), (1_000, 0.5)] {
+        near(first(code, packets), rate);
+        near(first(ExpressPassParams { form: Form::Paper, ..code }, packets), 0.5);
+        near(first(none, packets), 0.5);
+    }
+}
+
+/// ns2-xpass, `init` and `recv_credit_request`: rate by the packets that are left, and the first w; losses since the last update count on.
+#[test]
+fn a_request_after_a_stop_starts_rate_and_w_again() {
+    let after = |form| {
+        let mut rig = Rig::new(ExpressPassParams { form, ..ExpressPassParams::default() });
+        for _ in 0..3 {
+            rig.round(10, 0);
+        }
+        let (rate, w) = (rig.law.rate / MOST as f64, rig.law.w);
+        (rig.totals.answered, rig.totals.lost) = (rig.totals.answered + 4, rig.totals.lost + 2);
+        let mut acts = Acts::default();
+        let event = CreditEvent::Request { packets: 10 };
+        rig.law.step(rig.now + RTT / 2, CreditSeen { totals: &rig.totals, event }, &mut acts);
+        let new = rig.law.rate / MOST as f64;
+        assert_eq!(rig.law.last, if form == Form::Code { rig.now + RTT / 2 } else { rig.now });
+        (rate, w, new, rig.law.w, acts.iter().count(), rig)
+    };
+    let (rate, w, new, first_w, told, mut rig) = after(Form::Code);
+    assert!(rate > 0.6 && w > 0.15 && told == 1, "{rate} {w} {told}");
+    near(new, 0.5 * 10.0 / 40.0);
+    near(first_w, 0.0625);
+    // Half of the four credits from before the request were lost, where the target is (1 - 0.125) / 8.
+    rig.now += RTT / 2;
+    let target = 0.125 * 0.875;
+    near(rig.round(0, 0), (2.0 * 672.0 / 50e-6 * (1.0 + target) / MOST as f64).min(0.125));
+    near(rig.law.w, 0.03125);
+    let (rate, w, same, same_w, told, _) = after(Form::Paper);
+    near(same, rate);
+    near(same_w, w);
+    assert_eq!(told, 0);
 }
 
 /// From 1/2 with w 1/16: 0.5 + 0.5/16; then w grows by 0.05 per time, up to 1/2.
@@ -114,7 +169,8 @@ fn shared(n: usize, delay: usize) -> f64 {
     const STEPS: u64 = 20;
     let trip = Span::from_ms(13); // some 10,000 credits
     let step = Span::from_ps(trip.as_ps() / STEPS);
-    let at = CreditStart { most: BitsPerSec::new(MOST), size: Bytes::new(84), seed: 1 };
+    let at =
+        CreditStart { most: BitsPerSec::new(MOST), size: Bytes::new(84), packets: 1_000, seed: 1 };
     let params = Arc::new(ExpressPassParams::default());
     let start = |i: usize| {
         let now = Time::ZERO + Span::from_ps(trip.as_ps() * i as u64 / n as u64);
