@@ -34,7 +34,7 @@ pub(crate) fn fill(
             _ => continue,
         };
         cfg.window = window.unwrap_or(cfg.window);
-        cfg.tail = if cfg.law.boosts_tail() { cfg.window } else { Bytes::ZERO };
+        cfg.tail = cfg.law.tail_boost().bytes(cfg.window);
         if keys.levels > 1 {
             let its = |entry: &Traffic| std::ptr::eq(scenario.transport_of(entry), transport);
             let its_flow = |flow: &&FlowSpec| its(&scenario.traffic[usize::from(flow.traffic)]);

@@ -13,7 +13,9 @@
 //! Needs: a first window unasked; as many priorities as are active, or fewer. State: 32 bytes. Integers only, but for `oldest_share` at the start.
 //! Deviation: priorities of unscheduled bytes are the transport's, as is the resending of what was lost.
 
-use super::{First, GrantAct, GrantLaw, GrantNeeds, GrantSeen, GrantStart, Incoming, Order};
+use super::{
+    First, GrantAct, GrantLaw, GrantNeeds, GrantSeen, GrantStart, Incoming, Order, TailBoost,
+};
 use crate::params::{decimal, or_word, params, whole};
 use crate::{Acts, Paths};
 use forebay_units::{Bytes, Span, Time};
@@ -23,8 +25,8 @@ params! {
     pub struct HomaParams {
         /// Messages that may send at the same time; auto: as many as there are priorities for granted data.
         overcommit: Degree = Degree(None) => "SIGCOMM 2018, section 3.5",
-        /// Whether the last window of a message rides in the class of what it sends unasked.
-        tail_boost: bool = false => "PlatformLab/HomaSimulation: its run configuration has it on",
+        /// Last bytes of a message that ride in the class of what it sends unasked; true: as many as the window.
+        tail_boost: TailBoost = TailBoost::Off => "PlatformLab/HomaSimulation: its run configuration has it on",
         /// Part of all granted bytes that goes to the oldest message.
         oldest_share: OldestShare = OldestShare::new(0.0) => "SIGCOMM 2018; the kernel module: 0.05",
     }
@@ -75,7 +77,7 @@ impl GrantLaw for Homa {
         params.overcommit.0.map(|n| n.get() as u8)
     }
 
-    fn boosts_tail(params: &HomaParams) -> bool {
+    fn tail_boost(params: &HomaParams) -> TailBoost {
         params.tail_boost
     }
 

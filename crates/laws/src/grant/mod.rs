@@ -16,8 +16,55 @@ pub mod registry;
 
 pub use registry::{Grant, GrantParams, LAWS};
 
+use crate::params::ParamType;
 use crate::{Acts, Paths};
+use core::fmt;
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
+
+/// Last bytes of a message that ride in the class of what it sends unasked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum TailBoost {
+    /// None.
+    #[default]
+    Off,
+    /// As many as leave unasked.
+    Window,
+    /// So many; above zero.
+    Size(Bytes),
+}
+
+impl TailBoost {
+    /// How many bytes of a message with so large a window.
+    pub fn bytes(self, window: Bytes) -> Bytes {
+        match self {
+            Self::Off => Bytes::ZERO,
+            Self::Window => window,
+            Self::Size(bytes) => bytes,
+        }
+    }
+}
+
+impl fmt::Display for TailBoost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Off => f.write_str("false"),
+            Self::Window => f.write_str("true"),
+            Self::Size(bytes) => bytes.fmt(f),
+        }
+    }
+}
+
+impl ParamType for TailBoost {
+    const RANGE: &'static str = "true, false, or a size of 1B or more, such as \"10KB\"";
+
+    fn parse(text: &str) -> Option<Self> {
+        match bool::parse(text) {
+            Some(true) => Some(Self::Window),
+            Some(false) => Some(Self::Off),
+            None => Bytes::parse(text).filter(|bytes| bytes.get() > 0).map(Self::Size),
+        }
+    }
+}
 
 /// Dense index of an incoming message at its receiver; reused after the message ends.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -227,9 +274,9 @@ pub trait GrantLaw: Sized + Clone {
         true
     }
 
-    /// Whether the last window of a message rides in the class of what it sends unasked.
-    fn boosts_tail(_params: &Self::Params) -> bool {
-        false
+    /// Last bytes of a message that ride in the class of what it sends unasked.
+    fn tail_boost(_params: &Self::Params) -> TailBoost {
+        TailBoost::Off
     }
 
     /// Whether credit of a payload that was cut off on the way to a switch, and not to the receiver itself, is kept back for a time.

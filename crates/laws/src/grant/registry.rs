@@ -3,7 +3,7 @@
 //! A row brings the name, static dispatch, parameters by text, the help page and the conformance
 //! tests. To add a law: its file in this folder, its `mod` line in `mod.rs`, its row at the end of this file.
 
-use super::{GrantLaw, GrantNeeds, Order};
+use super::{GrantLaw, GrantNeeds, Order, TailBoost};
 use crate::by_name::registry;
 use forebay_units::Time;
 
@@ -66,11 +66,11 @@ impl GrantParams {
         }
     }
 
-    /// Whether the last window of a message rides in the class of what it sends unasked.
-    pub fn boosts_tail(&self) -> bool {
+    /// Last bytes of a message that ride in the class of what it sends unasked.
+    pub fn tail_boost(&self) -> TailBoost {
         match &self.of {
-            Params::Homa(params) => super::homa::Homa::boosts_tail(params),
-            Params::Ndp(params) => super::ndp::Ndp::boosts_tail(params),
+            Params::Homa(params) => super::homa::Homa::tail_boost(params),
+            Params::Ndp(params) => super::ndp::Ndp::tail_boost(params),
         }
     }
 

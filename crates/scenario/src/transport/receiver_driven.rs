@@ -8,7 +8,7 @@ use crate::quantity::QueueLength;
 use crate::tree::did_you_mean;
 use forebay_laws::Paths;
 use forebay_laws::credit::{self, CreditParams};
-use forebay_laws::grant::{GrantNeeds, GrantParams, LAWS};
+use forebay_laws::grant::{GrantNeeds, GrantParams, LAWS, TailBoost};
 use forebay_units::{Bytes, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -106,7 +106,7 @@ impl ReceiverDriven {
         }
         let key = format!("{place}.resend_after");
         let active = law.as_ref().and_then(GrantParams::active);
-        let boosts_tail = law.as_ref().is_some_and(GrantParams::boosts_tail);
+        let boosts_tail = law.as_ref().is_some_and(|law| law.tail_boost() != TailBoost::Off);
         let needs = law.map(|law| law.wants().1);
         let usual = needs.map_or(self.resend_after, |needs| needs.resend_after);
         judge.usual(&key, &mut self.resend_after, usual);

@@ -3,7 +3,7 @@
 extern crate std;
 
 use super::*;
-use crate::grant::{GrantEvent, Incoming, MessageId};
+use crate::grant::{GrantEvent, GrantParams, Incoming, MessageId};
 use forebay_units::BitsPerSec;
 use std::vec::Vec;
 
@@ -131,4 +131,16 @@ fn the_oldest_message_has_its_share() {
     };
     assert_eq!(packets(OldestShare::new(0.05)), [21, 40, 59]);
     assert!(packets(OldestShare::new(0.0)).is_empty());
+}
+
+/// `true` is the window of the message, 10 KB here.
+#[test]
+fn a_boosted_tail_is_a_window_or_a_size() {
+    for (text, bytes) in [("false", 0), ("true", 10_000), ("3KB", 3_000), ("1MB", 1_000_000)] {
+        let mut law = GrantParams::new("homa").expect("a law");
+        law.set("tail_boost", text).expect("a value");
+        assert_eq!(law.tail_boost().bytes(Bytes::new(10_000)), Bytes::new(bytes), "{text}");
+    }
+    let mut law = GrantParams::new("homa").expect("a law");
+    assert!(law.set("tail_boost", "0B").is_err() && law.set("tail_boost", "3").is_err());
 }

@@ -539,7 +539,7 @@ fn receiver_driven(
         }
         _ => {
             if levels > 1 {
-                may("tail_boost = true");
+                may(["tail_boost = true", "tail_boost = \"10KB\""][seed as usize % 2]);
             }
             may("oldest_share = 0.05");
         }
