@@ -12,6 +12,7 @@ use forebay_record::{Finished, RunDir, RunRecord, Volatile};
 use forebay_scenario::model::Scenario;
 use forebay_scenario::pitfalls::pitfalls;
 use forebay_scenario::plan::Plan;
+use forebay_scenario::presets::{self, Preset};
 use forebay_sim::Options;
 use forebay_study::progress::State;
 use forebay_study::seeds::{End, Left, View, Work, side_by_side};
@@ -65,6 +66,11 @@ pub fn run(args: &Run) -> Result<(), Failure> {
             "the [sweep] of {} is left out here; \"forebay sweep\" runs its {points} points",
             args.input.name()
         ));
+    }
+    if let Some(note) =
+        args.input.preset.as_deref().and_then(presets::preset).and_then(Preset::note)
+    {
+        say::note(note);
     }
     let options = Options { threads, ..Options::default() };
     let facts = json!({

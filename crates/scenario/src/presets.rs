@@ -14,6 +14,11 @@ impl Preset {
     pub fn title(&self) -> &'static str {
         self.text.lines().next().unwrap_or_default().trim_start_matches("# ")
     }
+
+    /// What a reader of its results should know: the line of its comment that begins with "Note:".
+    pub fn note(&self) -> Option<&'static str> {
+        self.text.lines().find_map(|line| line.strip_prefix("# Note: "))
+    }
 }
 
 macro_rules! preset {

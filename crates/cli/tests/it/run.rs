@@ -131,6 +131,17 @@ fn a_place_that_cannot_be_written_is_one_sentence_before_any_work() {
     assert!(ran.err.contains("file/below") && !ran.err.contains("os error"), "{}", ran.err);
 }
 
+/// In the paper of hostCC the antagonist keeps about 11.8 GB/s.
+#[test]
+fn the_preset_of_a_busy_host_says_that_hostcc_takes_more_than_published() {
+    let here = Scratch::new();
+    let args = ["--set", "stop.time=2ms", "--set", "output.warmup=0s"];
+    let ran = here.run(&[&["run", "--preset", "host-congestion"], &args[..]].concat()).ends(0);
+    assert!(ran.err.contains("about 11.8 GB/s. The cause is not established."), "{}", ran.err);
+    let ran = here.run(&[&["run", "--preset", "incast"], &args[..]].concat()).ends(0);
+    assert!(!ran.err.contains("hostCC"), "{}", ran.err);
+}
+
 #[test]
 fn a_preset_and_standard_input_are_scenarios_too() {
     use std::io::Write;

@@ -104,7 +104,7 @@ const FIXED: &[(&str, &[u32], Option<&str>, &str)] = &[
     ("CLAMP_TARGET_RATE", &[1], Some("0"), "dcqcn with vendor timers takes the rate for its target once its timer has run since the last CNP"),
     ("L2_CHUNK_SIZE", ANY, None, "repairs begin with the first packet that is missing, and ACKs follow ack_every alone"),
     ("FAST_REACT", &[3], Some("1"), "hpcc reacts to every ACK"),
-    ("INT_MULTI", &[3], None, "telemetry is exact; there queue lengths are cut to 80 B times this, and bytes sent to 128 B times this"),
+    ("INT_MULTI", &[3], None, "telemetry cuts queues to 80 B and bytes sent to 128 B times the port's rate over 25 Gb/s; there it is times this for all ports"),
     ("MULTI_RATE", &[3], Some("0"), "hpcc has one rate, by the most loaded hop"),
     ("SAMPLE_FEEDBACK", &[3], Some("0"), "telemetry of every ACK counts"),
     ("PINT_LOG_BASE", &[10], None, "there is no PINT"),
