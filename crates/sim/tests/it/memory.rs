@@ -618,3 +618,76 @@ fn a_run_ends_when_applications_have_read_whatever_the_transport() {
         assert!(early.end >= early.flows[0].delivered.unwrap() && early.end < whole.end);
     }
 }
+
+/// A message of 9,000 B has arrived whole and waits for a slow core when its sender, whose ACKs were lost, sends it again.
+const SENT_AGAIN: &str = r#"
+version = 1
+stop = { time = "1200000000ps", grain = "1000ns" }
+[fabric]
+kind = "leaf-spine"
+leaves = 4
+spines = 3
+hosts_per_leaf = 3
+host_link = { rate = "40Gbps", delay = "5000ps" }
+fabric_link = { rate = "29999999999bps", delay = "800000ps" }
+[fabric.switch]
+pause = { xoff = "6284B", headroom = "auto", reserved = "0B", resume_offset = "1248B", short_headroom = "warn", classes = [0] }
+[[fabric.override]]
+where = "leaf[2].host[2]-leaf[2]"
+pause = "off"
+[host]
+nic = "srpt"
+[[host.override]]
+where = "leaf[1].host[0]"
+[host.override.memory]
+read_placed = true
+per_packet = "10us"
+iio_slots = 1
+cores = 1
+[transport]
+kind = "receiver-driven"
+law = "homa"
+mss = "900B"
+routing = "spray"
+window = "42 packets"
+resend_after = "12000000ps"
+levels = 1
+[[traffic]]
+kind = "rpc"
+from = ["leaf[0].host[0]", "leaf[0].host[1]", "leaf[0].host[2]", "leaf[1].host[0]", "leaf[1].host[1]", "leaf[1].host[2]", "leaf[2].host[0]", "leaf[2].host[1]", "leaf[2].host[2]", "leaf[3].host[0]", "leaf[3].host[1]", "leaf[3].host[2]"]
+to = ["leaf[0].host[0]", "leaf[0].host[1]"]
+pairs = "all"
+request = "40KB"
+[[traffic]]
+kind = "rpc"
+from = ["leaf[0].host[0]", "leaf[0].host[1]", "leaf[0].host[2]", "leaf[1].host[0]", "leaf[1].host[1]", "leaf[1].host[2]", "leaf[2].host[0]", "leaf[2].host[1]", "leaf[2].host[2]", "leaf[3].host[0]", "leaf[3].host[1]", "leaf[3].host[2]"]
+to = ["leaf[0].host[0]", "leaf[0].host[1]"]
+pairs = "all"
+connections = 2
+request = "1B..90KB"
+response = "1B..90KB"
+[[traffic]]
+kind = "list"
+flows = [
+    { from = "leaf[3].host[1]", to = "leaf[3].host[2]", size = "1B", at = "324245063ps" },
+]
+[[traffic]]
+kind = "poisson"
+sizes = "9000B"
+load = 0.007000000000
+[[fault]]
+at = "425450ps"
+link = "leaf[0].host[1]-leaf[0]"
+"#;
+
+#[test]
+fn a_message_that_comes_again_while_it_waits_for_its_reader_is_read_once() {
+    let scenario = scenario(SENT_AGAIN);
+    let record = run(&scenario, 1, Options::default()).record;
+    let reader = "leaf[1].host[0]";
+    let path = record.memory.iter().find(|row| row.host == reader).expect("it has a path");
+    let here = record.hosts.iter().position(|host| host == reader).expect("a host") as u32;
+    let whole = record.flows.iter().filter(|row| row.dst == here && row.delivered.is_some());
+    let sizes: u64 = whole.map(|row| row.size.get()).sum();
+    assert!(sizes > 0 && path.read_bytes.get() >= sizes, "{} of {sizes}", path.read_bytes);
+}

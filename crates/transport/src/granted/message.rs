@@ -80,6 +80,10 @@ impl ReceiverHalf<GrantedConfig> for GrantedReceiver {
         {
             return;
         }
+        if self.complete {
+            // All of it arrived, and it waits for its reader. The last ACK was lost.
+            return sink.send(&cfg.ack_again(packet, self.sender, self.size));
+        }
         let id = *self.id.get_or_insert_with(|| {
             let unscheduled = cfg.unscheduled(self.size);
             let mut message = Message::new(self.flow, self.sender, self.size, unscheduled, now);
