@@ -101,7 +101,7 @@ fn a_law_log_replays_and_a_cut_one_names_its_row() {
     other[4] = 9;
     fs::write(&path, other).expect("written");
     let (code, _, error) = agent(&["replay", shown]);
-    assert!(code == 2 && error.contains("version 9; this program reads version 2"), "{error}");
+    assert!(code == 2 && error.contains("version 9; this program reads version 3"), "{error}");
 }
 
 /// Another action in the log is a difference, which is counted and exits 3.

@@ -63,10 +63,11 @@ fn shown(here: &Scratch, columns: usize, env: &[(&str, &str)], args: &[&str]) ->
     Some(text)
 }
 
-/// What stood on the line of the bar, one entry for each time it was drawn.
+/// What stood on the line of the bar, one entry for each time it was drawn, without the terminal's echo of Ctrl-C.
 fn frames(text: &str) -> Vec<&str> {
     text.split('\r')
         .filter_map(|frame| frame.split("\x1b[K").next())
+        .map(|frame| frame.trim_end_matches("^C"))
         .filter(|f| f.contains("time "))
         .collect()
 }
