@@ -38,7 +38,7 @@ pub enum Outcome {
     NotIp,
     /// Was ECT and stays so, for only a share is marked.
     Spared,
-    /// Came after the deadline, which nobody had renewed.
+    /// Came after the deadline: the lease had not been renewed.
     Expired,
     /// Should have been marked, and the kernel refused.
     Refused,

@@ -235,8 +235,8 @@ fn request(bytes: &[u8]) -> Result<(), &'static str> {
     }
 }
 
-/// Whether the Host of a whole request is this machine's loopback: a page of somebody else's, whose name was made to point here (DNS rebinding), has
-/// another one. What sends none is no browser.
+/// Whether the Host of a whole request is this machine's loopback: a foreign page, whose name was made to point here (DNS rebinding), has
+/// another one. A client that sends no Host is no browser.
 fn is_for_here(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
     let mut lines = text.split("\r\n").skip(1).filter_map(|line| line.split_once(':'));

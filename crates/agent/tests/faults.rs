@@ -47,7 +47,7 @@ fn wait<T>(what: &str, mut so: impl FnMut() -> Option<T>) -> T {
     unreachable!("it has failed before")
 }
 
-/// Whether a process has ended; also one that nobody has waited for.
+/// Whether a process has ended; also one that has not been waited for.
 fn is_over(pid: i32) -> bool {
     let text = fs::read_to_string(format!("/proc/{pid}/stat"));
     text.is_ok_and(|text| text.rsplit(") ").next().is_some_and(|rest| rest.starts_with(['Z', 'X'])))
@@ -200,7 +200,7 @@ impl Place {
         Self::of_files(folder)
     }
 
-    /// Its victim has tasks 11 and 12 of a resctrl made up. `None`: this machine mounts none.
+    /// A place whose victim has tasks 11 and 12 of a made-up resctrl. `None`: this machine mounts none.
     fn of_memory(name: &str) -> Option<Self> {
         // Where a test was killed, its mount is still there.
         let at = Self::at(name).join("root/sys/fs/resctrl");
@@ -229,7 +229,7 @@ impl Place {
         folder
     }
 
-    /// Its cgroup is plain files.
+    /// A place whose cgroup is plain files.
     fn of_files(folder: PathBuf) -> Self {
         let (root, cgroup) = (folder.join("root"), "/victim".to_string());
         let at = root.join("sys/fs/cgroup/victim");
@@ -511,7 +511,7 @@ fn fault_at(
         let (agent, guard, of_loop) = place.start();
         inflict(place, guard, of_loop);
         let took = place.until(false);
-        // Whoever lifted says so next, and then ends; but where the law has lifted, that is all.
+        // The process that lifted says so next, and then ends. Where the law has lifted, that is all.
         if !place.lifts_by_law {
             wait("the event log", || Lifted::of(&place.events()));
             let silent = if by == "loop" { of_loop } else { guard };
@@ -681,7 +681,7 @@ fn what_two_dead_processes_left_is_undone_by_undo_and_by_the_next_start() {
     assert!(code == Some(0) && said.starts_with("there was nothing to undo\n"), "{said}");
 }
 
-/// Where the journal has gone, too, nobody knows who froze the victim: `undo` and the next start say what is frozen, and what thaws it.
+/// Where the journal has gone, too, no record says who froze the victim: `undo` and the next start say what is frozen, and what thaws it.
 #[test]
 fn a_victim_whose_journal_is_lost_is_named_with_what_thaws_it() {
     let place = Place::new("lost").patient();
@@ -700,7 +700,7 @@ fn a_victim_whose_journal_is_lost_is_named_with_what_thaws_it() {
     wait("it is thawed", || place.is_lifted().then_some(()));
 }
 
-/// A victim that goes while its agent is dead, and a cgroup of the same name that somebody else has frozen.
+/// A victim that goes while its agent is dead, and a cgroup of the same name that another process has frozen.
 #[test]
 fn a_cgroup_of_a_victims_name_that_somebody_else_froze_stays_frozen() {
     let mut place = Place::new("anew").patient();
@@ -724,7 +724,7 @@ fn a_cgroup_of_a_victims_name_that_somebody_else_froze_stays_frozen() {
     assert!(place.frozen(), "not the agent's to thaw");
 }
 
-/// Two processes that hang: nobody is left to find that, but `undo` does, by their signs of life.
+/// Two processes that hang: neither is left to find that, but `undo` does, by their signs of life.
 #[test]
 fn undo_ends_an_agent_that_hangs_and_lifts_what_it_left() {
     let place = Place::new("stop-both");
@@ -768,7 +768,7 @@ fn undo_ends_an_agent_that_hangs_and_lifts_what_it_left() {
     }
 }
 
-/// Who freezes its own cgroup never runs again: nothing is frozen from the moment on in which somebody moves the agent there.
+/// A process that freezes its own cgroup never runs again. Nothing is frozen once the agent has been moved into the victim.
 #[test]
 fn an_agent_that_is_moved_into_its_victim_freezes_nothing_and_ends() {
     let mut place = Place::new("moved").patient();
@@ -794,7 +794,7 @@ fn an_agent_that_is_moved_into_its_victim_freezes_nothing_and_ends() {
     );
 }
 
-/// A folder or a journal that somebody else may have written: nothing of it is believed.
+/// A folder or a journal that another user may have written is ignored.
 #[test]
 fn a_journal_of_another_user_or_of_other_files_is_refused() {
     use std::os::unix::fs::PermissionsExt;
@@ -866,7 +866,7 @@ fn the_loop_has_no_right_and_what_others_do_ends_the_law() {
     let said = String::from_utf8_lossy(&out.stdout);
     assert_eq!(out.status.code(), Some(0), "{said}");
     assert!(said.contains("somebody else changed what was throttled"), "{said}");
-    // The level was written once, and what somebody else thawed was thawed from then on, though the host is congested.
+    // The level was written once, and what another process thawed was thawed from then on, though the host is congested.
     assert!(said.contains("strongest level 1, 1 level writes made"), "{said}");
     assert!(!place.frozen());
 }
@@ -937,7 +937,7 @@ fn memory_bandwidth_of_two_dead_processes_is_undone() {
     assert!(place.memory.as_ref().is_some_and(Fake::is_as_before));
 }
 
-/// Other values in the group, and a group that somebody removes, end the law; nobody unmounts what the agent uses.
+/// Other values in the group, and a group that is removed, end the law. What the agent uses cannot be unmounted.
 #[test]
 fn what_others_do_to_memory_bandwidth_ends_the_law() {
     let Some(place) = Place::of_memory("memory-others").map(Place::patient) else { return };

@@ -55,7 +55,7 @@ fn signal(pid: u32, of: Signal) {
     kill_process(Pid::from_raw(pid as i32).expect("a process"), of).expect("it is ours");
 }
 
-/// What is answered at a unix socket, if somebody serves there; also where a busy machine keeps a request waiting for longer than it may.
+/// What is answered at a unix socket, if a server listens there; also where a busy machine keeps a request waiting for longer than it may.
 fn got(socket: &Path, request: &str) -> Option<String> {
     let mut stream = UnixStream::connect(socket).ok()?;
     stream.write_all(request.as_bytes()).ok()?;
@@ -218,7 +218,7 @@ fn watch_serves_every_counter_that_it_shows() {
         served.contains("\nforebay_counter_total{counter=\"softnet.dropped\"} 1\n"),
         "{served}"
     );
-    // As they are when somebody asks.
+    // As they are when a client asks.
     fs::write(&softnet, "0000000a 00000007 00000002 00000000\n").expect("written");
     let served = get();
     assert!(
@@ -258,7 +258,7 @@ fn the_status_is_served_while_it_runs() {
         assert!(text.starts_with(wanted), "{request}: {text}");
     }
     drop(agent);
-    // A socket that nobody serves any more makes place, whatever else is there does not.
+    // A socket without a server makes place. Any other file does not.
     let (code, _, said) = run(&machine, "", &["--serve", &at]);
     assert_eq!(code, 0, "{said}");
     let (code, _, said) = run(&machine, "", &["--serve", &signals]);
@@ -391,7 +391,7 @@ impl Moving {
                 let put = |file: &fs::File, text: String| {
                     file.write_all_at(text.as_bytes(), 0).expect("written");
                 };
-                // Before the drops and after them: whoever reads in between sees drops with their cause.
+                // Before the drops and after them: a reader in between sees drops with their cause.
                 let mut squeeze = || {
                     squeezes += u64::from(slow.load(Relaxed));
                     put(&softnet, format!("00000000 00000000 {squeezes:08x}\n"));
@@ -415,7 +415,7 @@ impl Drop for Moving {
 }
 
 /// nicdrop over counters that move: shown in a dry run, and in force by a loop that has nothing but descriptors. A machine without a count of memory
-/// is refused, and so is a threshold that nobody set.
+/// is refused, and so is a threshold that was not set.
 #[test]
 fn nicdrop_throttles_while_the_nic_drops_and_never_for_slow_cores() {
     let machine = machine("nicdrop");

@@ -107,7 +107,7 @@ fn resctrl_is_there_or_can_be_mounted() {
     assert!(!can && why.contains("mount -t resctrl resctrl /sys/fs/resctrl"), "{why}");
 }
 
-/// Whatever machine this is: an answer to everything. Prints how fast; no time fails it.
+/// Every machine gives an answer to everything. Prints how fast; no time fails it.
 #[test]
 fn the_machine_at_hand_is_probed() {
     let found = probe(Path::new("/"));

@@ -1,4 +1,4 @@
-//! Programs for the kernel, as object files that are part of the agent: nobody needs clang who builds it.
+//! Programs for the kernel, as object files that are part of the agent: a build needs no clang.
 //!
 //! The sources are in `c/`, the objects in `obj/`. `tests/objects.rs` makes them anew where there is a clang and compares;
 //! `FOREBAY_WRITE=1 cargo test -p forebay-bpf` writes them.

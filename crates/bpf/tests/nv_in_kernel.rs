@@ -1,4 +1,4 @@
-//! TCP-NV in this machine's kernel: it is registered while somebody holds it, and gone afterwards.
+//! TCP-NV in this machine's kernel: it is registered while a process holds it, and gone afterwards.
 
 use forebay_linux::Root;
 use forebay_linux::bpf::{CongestionControl, Object};

@@ -23,7 +23,7 @@ pub enum Found {
     Right(u64),
     /// The checker, or assembly, does not take it: the sentence.
     Refused(String),
-    /// It was left out, since it would take too long.
+    /// The scenario was left out, since it would take too long.
     Long,
     /// Something does not hold.
     Wrong(Fault),

@@ -24,7 +24,7 @@ pub struct Compared {
     pub exact: bool,
 }
 
-/// Below these nobody plans with a forecast.
+/// Packet-hops below which a forecast does not matter.
 const FEW_HOPS: f64 = 100.0;
 /// How far a forecast may be off.
 const HOPS: f64 = 2.0;
@@ -47,7 +47,7 @@ impl Compared {
         })
     }
 
-    /// Those of these seeds that run.
+    /// Comparisons for the seeds whose scenarios run.
     pub fn all(seeds: Range<u64>, budget: u64) -> Vec<Self> {
         seeds.filter_map(|seed| Self::of(seed, budget)).collect()
     }

@@ -82,7 +82,7 @@ fn classes(head: &str) -> u64 {
     all - u64::from(head.contains("credits = {"))
 }
 
-/// The same with shares for some of the classes.
+/// Keys that give shares to some of the classes.
 fn weighted(d: &mut Draw, head: &str, classes: u64) -> String {
     let from = d.0.below(classes - 1);
     let shares: Vec<String> = (from..classes)

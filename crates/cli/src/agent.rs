@@ -67,7 +67,7 @@ struct State {
 /// How an agent is no longer there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lost {
-    /// It has ended.
+    /// The agent has ended.
     Gone,
     /// The user asked for the end, and it did not answer.
     Silent,

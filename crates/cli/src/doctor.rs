@@ -72,7 +72,7 @@ fn huge_pages() -> Finding {
     }
 }
 
-/// A program of somebody else that something needs.
+/// An outside program that a part of Forebay needs.
 struct Tool {
     what: &'static str,
     /// Names that it may have.

@@ -96,7 +96,7 @@ fn results(args: &Export) -> Result<(About, Vec<RunRecord>), Failure> {
     Ok(RunDir::load(&args.from)?)
 }
 
-/// Its run of one seed.
+/// The run of one seed in a results directory.
 fn of_seed<'a>(runs: &'a [RunRecord], seed: u64, args: &Export) -> Result<&'a RunRecord, Failure> {
     runs.iter().find(|run| run.seed == seed).ok_or_else(|| {
         let seeds: Vec<String> = runs.iter().map(|run| run.seed.to_string()).collect();

@@ -27,7 +27,7 @@ pub fn listen() {
     drop(requested);
 }
 
-/// Whether whoever started this process has it ignore SIGHUP, as nohup does; yes where the system does not say.
+/// Whether this process was started with SIGHUP ignored, as nohup does. True where the system does not say.
 #[cfg(unix)]
 fn hang_up_is_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -3,7 +3,7 @@
 use forebay_study::estimate::Machine;
 use std::path::Path;
 
-/// This machine, for results at a place.
+/// Describes this machine, for results at a place.
 pub fn here(place: &Path) -> Machine {
     let place_text = place.display().to_string();
     Machine { memory: free_memory(), disk: free_disk(place), place: place_text }
@@ -31,7 +31,7 @@ pub fn free_memory() -> Option<f64> {
     free_memory_under(Path::new("/"))
 }
 
-/// The same of a system whose files are under this folder.
+/// Free memory of a system whose files are under this folder.
 fn free_memory_under(root: &Path) -> Option<f64> {
     let read = |path: &str| std::fs::read_to_string(root.join(path)).ok();
     let info = read("proc/meminfo")?;

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 const LONGEST_REQUEST: u64 = 16 << 10;
 /// After a failed accept: there may be no descriptor free for a while.
 const PAUSE: Duration = Duration::from_millis(100);
-/// What a server grants to whoever connects.
+/// Limits of a server for every connection.
 const LIMITS: Limits =
     Limits { connections: 64, request: Duration::from_secs(10), answer: Duration::from_secs(60) };
 

@@ -1,4 +1,4 @@
-//! This process around its simulations: clock, files, memory and the user.
+//! Surroundings of the simulations in this process: clock, files, memory and the user.
 
 use crate::agent::Lockstep;
 use crate::machine::{free_memory, resident_bytes};

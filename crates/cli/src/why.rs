@@ -138,7 +138,7 @@ fn choose(args: &Why, run: &RunRecord, about: &About) -> Result<Chosen, Failure>
             format!("flows of {} to {}", human::bytes(low), human::bytes(high))
         }
     };
-    // Of sizes that somebody names the slowest are those of all of them, else of each size class, and of RPCs.
+    // With sizes that the user names, the slowest flows of all of them. Otherwise the slowest of each size class, and of RPCs.
     let bounds = if args.size.is_some() { &[][..] } else { &about.size_classes };
     let share = if args.p99 || args.size.is_none() { 0.01 } else { 1.0 };
     let most = |count| share_of(count, share);

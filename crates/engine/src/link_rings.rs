@@ -97,7 +97,7 @@ impl<I: Copy + Default> LinkRings<I> {
         }
     }
 
-    /// The same onto a link that is empty.
+    /// Sends onto a link that is empty.
     #[inline]
     fn begin(&mut self, link: LinkId, at: Time, item: &I) {
         let ring = &mut self.rings[link.0 as usize];

@@ -46,19 +46,19 @@ pub trait Out<I> {
     /// The slab of this shard: slots of the item that arrives and of all that this node holds or sends.
     fn slab(&mut self) -> &mut Slab;
 
-    /// What comes next over the link of the item that arrives just now, as far as is known. For whoever prefetches:
+    /// What comes next over the link of the item that arrives just now, as far as is known. For prefetching only:
     /// nothing else may depend on it.
     fn next(&self) -> Option<&I> {
         None
     }
 
     /// Shows what left onto `link` after `after` and has not arrived, in order, each with when it left. False, and nothing is shown, where
-    /// the link leads to another shard. For whoever watches: what a node does must not depend on it.
+    /// the link leads to another shard. For observers only: what a node does must not depend on it.
     fn flying(&self, _link: LinkId, _after: Time, _each: &mut dyn FnMut(Time, &I)) -> bool {
         false
     }
 
-    /// `item` leaves onto `link` at `at` and vanishes there. For whoever watches; nothing else happens.
+    /// `item` leaves onto `link` at `at` and vanishes there. For observers; nothing else happens.
     fn vanish(&mut self, _link: LinkId, _at: Time, _item: &I) {}
 
     /// One more of the things that [`crate::Goal::done`] counts is done.

@@ -223,7 +223,7 @@ fn sides(arcs: &[Arc], places: &[u32]) -> (Vec<Side>, Pace) {
 /// The order of visits, and which processes come last.
 ///
 /// A place is visited as a whole, so that what its processes send each other is still in cache: first its even processes,
-/// then the odd ones that hear of nobody else, each after those that talk to it alone. Processes that hear of several places
+/// then the odd ones that hear of no other place, each after those that talk to it alone. Processes that hear of several places
 /// come last.
 fn order(
     arcs: &[Arc],
@@ -418,7 +418,7 @@ mod tests {
         assert_eq!([ones(0..80), ones(80..90), ones(90..100), ones(100..104)], [40, 5, 5, 2]);
         assert!((0..80).all(|h| shard[h] == shard[80 + h / 8]), "hosts stay with their rack");
         assert_eq!((ones(0..32), ones(48..80)), (0, 32), "one pod of five is split");
-        // Nobody hears in the first phase of a shard that runs beside it.
+        // No process hears anything in the first phase of a shard that runs at the same time.
         let late = |node: u32| {
             let at = plan.processes.iter().position(|p| p[0].0 == node).unwrap();
             plan.last[at] || plan.side[at] == Side::Even

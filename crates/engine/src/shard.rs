@@ -129,7 +129,7 @@ impl<N: Node> Shard<N> {
         }
     }
 
-    /// Recomputes when each process has work, after somebody changed nodes or links from outside.
+    /// Recomputes when each process has work, after nodes or links were changed from outside.
     pub fn refresh(&mut self) {
         for process in 0..self.processes.len() as u32 {
             let next = self.next_of(process);
@@ -245,7 +245,7 @@ impl<N: Node> Shard<N> {
         self.rings.set_next(process, next);
     }
 
-    /// The same with a plain heap of link heads, timers and departures.
+    /// Runs a group of nodes with a plain heap of link heads, timers and departures.
     fn run_group(&mut self, process: u32, start: Time, end: Time) {
         let Process { first, end: last, .. } = self.processes[process as usize];
         self.rings.watch(process);
@@ -336,7 +336,7 @@ impl<N: Node> Shard<N> {
 /// A tournament of the heads of a node's links: those that arrive in the window take slots, from 0 on. The game of slots 2i and
 /// 2i + 1 has number `slots / 2 + i`, and its winner meets others in the game of half that number, up to game 1.
 struct Tree {
-    losers: [u64; MOST_LEAVES], // of each game; of game 0, where a single slot plays, nobody
+    losers: [u64; MOST_LEAVES], // of each game; of game 0, where a single slot plays, none
     winners: [u64; MOST_LEAVES], // likewise, of the first round only
     keys: [u64; MOST_LEAVES],   // by slot, likewise
     links: [LinkId; MOST_LEAVES], // by slot
@@ -458,7 +458,7 @@ impl<I: Copy + Default + Send> Visitor<I> for Merge<'_, I> {
     }
 }
 
-/// The same for a node with one in-link, as most hosts are: nothing to merge.
+/// A visit to a node with one in-link, as most hosts are: nothing to merge.
 struct Leaf<'a, I>(Merge<'a, I>);
 
 impl<I: Copy + Default + Send> Visitor<I> for Leaf<'_, I> {

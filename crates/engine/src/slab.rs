@@ -1,6 +1,6 @@
 //! A slab of slots beside the items of a shard: words that few items carry, and that stay where they are while their items move.
 //!
-//! An item with a slot keeps the slot's number; whoever drops such an item releases the slot. Numbers are of one shard: where an item
+//! An item with a slot keeps the slot's number; code that drops such an item releases the slot. Numbers are of one shard: where an item
 //! crosses to another shard, its words cross with it, and it gets a slot there. So numbers differ with the number of threads, and no
 //! result may depend on them.
 
@@ -58,7 +58,7 @@ impl Slab {
         &self.slots[slot.wrapping_sub(1) as usize].0
     }
 
-    /// The same, to be changed.
+    /// Mutable content of a slot.
     ///
     /// # Panics
     /// As [`Slab::get`].

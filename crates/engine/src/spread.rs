@@ -87,7 +87,7 @@ impl Deal<'_> {
         }
     }
 
-    /// The same, but a place that does not fit is split: each shard gets what it lacks, and of each kind of process as many go here
+    /// Deals places to shards, and splits a place that does not fit: each shard gets what it lacks, and of each kind of process as many go here
     /// as there, as far as that is possible.
     fn parts(&mut self, rooted: &[Rooted], places: &mut [u32]) {
         let full = self.share * (2.0 - MOST_UNEVEN);

@@ -51,7 +51,7 @@ fn lines(units: u64) -> f64 {
     float(units) * (1.0 / UNIT as f64)
 }
 
-/// The same number, of less than 2^63: such a one takes the processor one instruction.
+/// Converts a number below 2^63, which takes the processor one instruction.
 fn float(units: u64) -> f64 {
     units as i64 as f64
 }

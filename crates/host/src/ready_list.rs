@@ -60,7 +60,7 @@ enum Rest {
     Fair(FairQueue),
 }
 
-/// Whose turn it is: the least.
+/// Rank of a slot. The least rank has its turn.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 struct Rank {
     left: u64, // bytes to send
@@ -283,7 +283,7 @@ impl ReadyList {
         self.flows.settle();
     }
 
-    /// The same of a slot that was taken last.
+    /// Puts back the slot that was taken last.
     #[inline(never)]
     fn rejoin(&mut self, slot: u32) {
         match self.flows.rest.as_deref_mut() {

@@ -19,9 +19,9 @@ pub const MOST_MERGED: u64 = u16::MAX as u64;
 /// When a NIC interrupts, and whether its driver merges.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Moderation {
-    /// This many packets, at least one; `None`: however many.
+    /// Interrupt after this number of packets, at least one. `None`: no such limit.
     pub frames: Option<u32>,
-    /// This long after the first packet.
+    /// Interrupt this long after the first packet.
     pub wait: Span,
     /// And by chance up to this much longer.
     pub jitter: Span,
@@ -38,7 +38,7 @@ pub struct Unit {
     pub segments: u32,
     /// When the last of them arrived over the cable.
     pub arrived: Time,
-    /// Its sender's clock when that one left.
+    /// The sender's clock when the last packet left.
     pub stamp: u32,
     end: u64,     // sequence number after its last byte
     full: u16,    // payload of its first segment; a longer one does not join
@@ -71,7 +71,7 @@ impl ReceiveRing {
         self.join(now, now, packet, header)
     }
 
-    /// The same, of a packet that had `arrived` over the cable before it got here.
+    /// A packet joins that had `arrived` over the cable before it got here.
     pub fn join(&mut self, now: Time, arrived: Time, packet: &Packet, header: u16) -> bool {
         let payload = packet.size.saturating_sub(header);
         if !(self.moderation.merge

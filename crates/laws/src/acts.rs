@@ -11,7 +11,7 @@ pub struct Acts<A> {
     len: u8,               // invariant: at most 4
 }
 
-/// Same actions in the same order.
+/// Equal if the actions and their order are equal.
 impl<A: Copy + PartialEq> PartialEq for Acts<A> {
     fn eq(&self, other: &Self) -> bool {
         self.iter().eq(other.iter())

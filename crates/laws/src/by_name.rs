@@ -46,7 +46,7 @@ macro_rules! by_name {
                 }
             }
 
-            /// The same law, which writes a log of what it sees and does from its start on.
+            /// Makes the law write a log of what it sees and does from its start on.
             #[must_use]
             pub fn with_log(self, log: $crate::log::Tap) -> Self {
                 Self { log: Some(log), ..self }

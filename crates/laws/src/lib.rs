@@ -44,7 +44,7 @@ pub enum Paths {
     Any,
     /// All shortest paths, packet by packet.
     Spray,
-    /// The same links in both directions, so that credits meter the links that their data takes.
+    /// Paths over the same links in both directions, so that credits meter the links that their data takes.
     Symmetric,
 }
 
@@ -57,7 +57,7 @@ pub struct Start {
     pub initial_window: Bytes,
     /// Rate of the host's own link.
     pub line_rate: BitsPerSec,
-    /// Round-trip time of the empty path, where somebody knows it.
+    /// Round-trip time of the empty path, where it is known.
     pub base_rtt: Option<Span>,
     /// Key for every random choice the law makes.
     pub seed: u64,

@@ -69,9 +69,9 @@ impl PartialEq for Tap {
 
 /// What a log needs to know of a role; implemented by each registry's enum of laws.
 pub trait Role: Sized {
-    /// Its byte in a log; never another.
+    /// Byte of the role in a log; it never changes.
     const CODE: u8;
-    /// Its name.
+    /// Name of the role.
     const NAME: &'static str;
     /// A law by name with its parameters.
     type Params: PartialEq + fmt::Debug;
@@ -351,7 +351,7 @@ fn role(log: &[u8]) -> Result<(u8, Reader<'_>), ReplayError> {
 pub struct Log<'a, L: Role> {
     /// Name of the law.
     pub law: String,
-    /// Its parameters.
+    /// Parameters of the law.
     pub params: L::Params,
     /// Time of the start.
     pub first: Time,

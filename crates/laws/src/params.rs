@@ -25,7 +25,7 @@ pub struct ParamInfo {
 pub struct LawInfo {
     /// Name in scenarios.
     pub name: &'static str,
-    /// Its parameters, in the order of the help page. Empty for most.
+    /// Parameters of the law, in the order of the help page. Empty for most.
     pub params: &'static [ParamInfo],
     /// Text of the law's own file; [`LawInfo::help`] reads the charter at its head.
     pub(crate) file: &'static str,
@@ -54,7 +54,7 @@ impl LawInfo {
 pub enum ParamError {
     /// No law has this name.
     UnknownLaw {
-        /// Those that exist.
+        /// The laws that exist.
         known: &'static [LawInfo],
     },
     /// The law has no parameter of this name.
@@ -216,7 +216,7 @@ macro_rules! decimal {
         pub struct $name(f64);
 
         impl $name {
-            /// This number.
+            /// A value within the bounds.
             ///
             /// # Panics
             /// If it is out of bounds.
@@ -296,7 +296,7 @@ macro_rules! whole {
         pub struct $name(u32);
 
         impl $name {
-            /// This many.
+            /// A value within the bounds.
             ///
             /// # Panics
             /// If it is out of bounds.

@@ -315,7 +315,7 @@ mod tests {
         assert_eq!(driver.counts().waited, Span::from_ps(2));
     }
 
-    /// A connection without requests is woken by nobody, and its law stands where it would stand.
+    /// A connection without requests gets no wakes, and the state of its law is as if it had got them.
     #[test]
     fn an_idle_connection_sleeps() {
         let busy = || {
@@ -392,7 +392,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes when: requests go in order, all of them in the end, credits stay within the limit but for one that is alone, and
+        /// For any arrivals: requests go in order, all of them in the end, credits stay within the limit but for one that is alone, and
         /// when all are back nothing is outstanding.
         #[test]
         fn credits_are_kept(

@@ -41,7 +41,7 @@ impl Board {
         Ok(Self { file, words })
     }
 
-    /// The same board for another thread.
+    /// Shares the board with another thread.
     ///
     /// # Errors
     /// If the system refuses.

@@ -35,7 +35,7 @@ pub const MARKS: [Capability; 3] = [Capability::Bpf, Capability::NetAdmin, Capab
 pub struct Capabilities(u64);
 
 impl Capabilities {
-    /// Those of this process; of a tree, those in its `proc/self/status`. None if there is no such file.
+    /// Capabilities of this process, or of a recorded tree from its `proc/self/status`. Empty if there is no such file.
     pub fn read(root: &Root) -> Self {
         let status = root.read("/proc/self/status").unwrap_or_default();
         let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
@@ -47,7 +47,7 @@ impl Capabilities {
         self.0 >> (one as u32) & 1 == 1
     }
 
-    /// Those that are not among them, as `setcap` takes them; empty if all are.
+    /// Capabilities of `all` that are missing, in the form that `setcap` takes. Empty if none is missing.
     pub fn missing(self, all: &[Capability]) -> String {
         let missing = all.iter().filter(|one| !self.has(**one)).map(|one| one.name());
         missing.collect::<Vec<_>>().join(",")

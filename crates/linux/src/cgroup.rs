@@ -7,7 +7,7 @@ use crate::Root;
 pub struct Cgroups {
     /// Where it is mounted.
     pub mount: String,
-    /// Its controllers; freezing needs none.
+    /// Controllers of the tree; freezing needs none.
     pub controllers: Vec<String>,
 }
 

@@ -63,11 +63,11 @@ impl Format {
 /// One counter: its name, its unit and the file that has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counter<'a> {
-    /// Such as `nic.eth0.rx_missed_errors`.
+    /// Name, such as `nic.eth0.rx_missed_errors`.
     pub name: &'a str,
     /// Where it is read.
     pub path: &'a str,
-    /// Its width: differences are modulo 2 to this power.
+    /// Width of the counter: differences are modulo 2 to this power.
     pub bits: u32,
 }
 
@@ -199,7 +199,7 @@ impl Counters {
         self.add_unit(root, &[of.inserts], &["part0_inserts"]);
     }
 
-    /// The same events of all units of a kind, for each socket.
+    /// Adds these events of all units of a kind, for each socket.
     fn add_unit(&mut self, root: &Root, events: &[Event], names: &[&str]) {
         for pmu in Pmu::all(root, events[0].unit) {
             let Ok(codes) =
@@ -239,7 +239,7 @@ impl Counters {
         self.sources.iter().filter_map(of).collect()
     }
 
-    /// Their descriptors.
+    /// Descriptors of all counters.
     pub fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
         fn of(source: &Source) -> Vec<BorrowedFd<'_>> {
             match &source.input {

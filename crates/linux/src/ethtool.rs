@@ -121,7 +121,7 @@ impl DriverCounters {
     }
 
     /// Reads them and hands on each value. `None`: the system refused, or the driver has another number of counters by now, so
-    /// that nobody knows which is which.
+    /// that the order of the values is unknown.
     pub fn read(&mut self, mut each: impl FnMut(usize, u64)) -> Option<()> {
         // struct ethtool_stats: cmd, n_stats, then the values. The kernel fills in n_stats.
         self.call(&[GET_STATS, self.all]).ok()?;
@@ -147,7 +147,7 @@ impl DriverCounters {
         let mut request = Request { name: self.nic, data, rest: [0; 2] };
         // SAFETY: the request is a `struct ifreq` that lives through the call, and its pointer is the start of the buffer. The kernel
         // writes upwards from there as much as the driver has, which may be more than was asked for; behind the buffer lie pages
-        // that nobody may write, so a write that is too long ends there with EFAULT and reaches no other memory of this process.
+        // that are not writable, so a write that is too long ends there with EFAULT and reaches no other memory of this process.
         let done = unsafe {
             libc::ioctl(
                 self.socket.as_raw_fd(),

@@ -1,4 +1,4 @@
-//! A buffer that the kernel may fill without knowing its length: behind it lie pages that nobody may write.
+//! A buffer that the kernel may fill without knowing its length: pages that are not writable follow it.
 
 use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
 use std::ffi::c_void;
@@ -10,7 +10,7 @@ const LEN: usize = 1 << 16;
 
 /// 64 KiB, and 64 KiB behind them that are neither read nor written.
 #[derive(Debug)]
-pub(crate) struct Guarded(*mut c_void); // invariant: start of a mapping of 2 * LEN bytes that is nobody else's
+pub(crate) struct Guarded(*mut c_void); // invariant: start of a mapping of 2 * LEN bytes that no other code uses
 
 impl Guarded {
     /// A buffer of zeros.
@@ -28,7 +28,7 @@ impl Guarded {
     /// The whole of it.
     #[allow(unsafe_code)]
     pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: by the invariant LEN bytes from the start are mapped, readable, zeroed by the kernel, and nobody else's; they are
+        // SAFETY: by the invariant LEN bytes from the start are mapped, readable, zeroed by the kernel, and used by no other code; they are
         // unmapped when `self` ends, which the reference does not outlive.
         unsafe { std::slice::from_raw_parts(self.0.cast(), LEN) }
     }

@@ -1,7 +1,7 @@
 //! Thin readers and writers of a Linux machine: kernel, processor, capabilities, counters, actuators, processes.
 //!
 //! Every path goes through a [`Root`], so a test or a user reads a recorded tree in place of the machine. A counter is read
-//! by one `pread` of a descriptor that stays open. Values are raw and cumulative; nobody here takes differences.
+//! by one `pread` of a descriptor that stays open. Values are raw and cumulative; this crate takes no differences.
 //!
 //! Sources: kernel documentation of `/proc` and sysfs; `filesystems/resctrl.rst`; the perf event lists of Intel and AMD.
 //!

@@ -13,7 +13,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 /// An interface as the kernel has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interface {
-    /// Its number.
+    /// Index of the interface.
     pub number: u32,
     /// Whether its packets begin with an Ethernet header.
     pub ethernet: bool,
@@ -126,7 +126,7 @@ pub fn remove_filters(interface: u32, name: &str) -> io::Result<usize> {
     Ok(found.len())
 }
 
-/// Takes the clsact hooks away, unless somebody has a filter there.
+/// Takes the clsact hooks away, unless a filter is there.
 ///
 /// # Errors
 /// If the system refuses.

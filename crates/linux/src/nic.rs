@@ -5,9 +5,9 @@ use crate::Root;
 /// One interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Nic {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Its driver; interfaces without a device have none.
+    /// Driver; interfaces without a device have none.
     pub driver: Option<String>,
     /// PCI address of its device, if that is a PCI device.
     pub pci: Option<String>,
@@ -39,7 +39,7 @@ impl Nic {
             .collect()
     }
 
-    /// Those whose traffic counts: with a device, or all where none has one. What goes through a bridge or a tunnel goes through a device, too.
+    /// Interfaces whose traffic counts: those with a device, or all if none has one. Traffic of a bridge or a tunnel goes through a device, too.
     pub fn counted(root: &Root) -> Vec<Self> {
         let (with, without): (Vec<_>, Vec<_>) =
             Self::all(root).into_iter().partition(|nic| nic.driver.is_some());

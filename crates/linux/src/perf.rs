@@ -34,7 +34,7 @@ impl Group {
         Ok(Self { leader, others })
     }
 
-    /// Their descriptors, the leader's first, for [`Group::of`] in another process.
+    /// Descriptors of the events, the leader's first, for [`Group::of`] in another process.
     pub fn descriptors(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         [self.leader.as_fd()].into_iter().chain(self.others.iter().map(AsFd::as_fd))
     }
@@ -92,7 +92,7 @@ fn open(
         )
     };
     match RawFd::try_from(fd) {
-        // SAFETY: the kernel has just made this descriptor for us, and nobody else has it.
+        // SAFETY: the kernel has just made this descriptor for us, and no other code has it.
         Ok(fd) if fd >= 0 => Ok(unsafe { OwnedFd::from_raw_fd(fd) }),
         _ => Err(io::Error::last_os_error()),
     }

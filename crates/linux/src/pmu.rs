@@ -12,13 +12,13 @@ const DEVICES: &str = "/sys/bus/event_source/devices";
 /// One unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pmu {
-    /// Its name, such as `uncore_irp_2`.
+    /// Name, such as `uncore_irp_2`.
     pub name: String,
-    /// Its `type` for `perf_event_open`.
+    /// The `type` for `perf_event_open`.
     pub kind: u32,
     /// The CPUs from which it is read, one for each socket that it counts for (`cpumask`).
     pub cpus: Vec<u32>,
-    /// Its fields: name, and where they lie.
+    /// Fields: their names and bit positions.
     pub fields: Vec<(String, Field)>,
 }
 

@@ -21,7 +21,7 @@ use std::time::Duration;
 const LONGEST: usize = 1 << 16;
 const MOST: usize = 200;
 
-/// Nobody, by the kernel's own default (`/proc/sys/kernel/overflowuid`).
+/// User and group `nobody`, by the kernel's default (`/proc/sys/kernel/overflowuid`).
 const NOBODY: u32 = 65_534;
 
 /// Both ends of a link. Each sees when the other end's last descriptor has gone.

@@ -32,7 +32,7 @@ impl Shared {
         Self::map(map, words)
     }
 
-    /// Maps a file in memory that nobody can make shorter any more.
+    /// Maps a file in memory that is sealed against shrinking.
     ///
     /// # Errors
     /// If it can be made shorter, has fewer words, or the system refuses.
@@ -56,7 +56,7 @@ impl Shared {
     /// All of them.
     #[allow(unsafe_code)]
     pub fn words(&self) -> &[AtomicU64] {
-        // SAFETY: by the invariant so many words are mapped and aligned to a page, for as long as `self` lives; whoever else sees the
+        // SAFETY: by the invariant so many words are mapped and aligned to a page, for as long as `self` lives; other processes that see the
         // memory may change it at any time, which atomics allow.
         unsafe { std::slice::from_raw_parts(self.start.cast(), self.words) }
     }

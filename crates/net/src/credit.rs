@@ -65,7 +65,7 @@ pub struct RackDemand {
     pub rack: u16,
     /// Bytes of credit that it has requested since the beginning.
     pub requested: u64,
-    /// Its flows.
+    /// Number of flows of the rack.
     pub flows: u32,
     /// Bytes that it may send before its first credit.
     pub advance: u64,
@@ -127,7 +127,7 @@ struct Active {
 }
 
 impl Credits {
-    /// A port that nobody sends to yet.
+    /// A port that no host sends to yet.
     ///
     /// # Panics
     /// If a credit is of no bytes, or the port of no rate.
@@ -253,7 +253,7 @@ impl Credits {
         Some(Credit { rack: entry.rack, given: entry.given })
     }
 
-    /// Whose turn it is among those that want a credit and have room for one.
+    /// Next in turn among those that want a credit and have room for one.
     fn choose(&mut self, flows: u64) -> Option<usize> {
         let room = self.loop_bytes();
         let wants = |entry: &Entry| {

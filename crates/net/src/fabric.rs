@@ -66,7 +66,7 @@ impl Fabric {
         Self::with_machines((nodes, hosts), Vec::new(), cables, latency, control)
     }
 
-    /// The same with machines: `homes[h]` is the first host of the machine that host `h` is a NIC of, which is `h` itself for a
+    /// Numbers a fabric with machines: `homes[h]` is the first host of the machine that host `h` is a NIC of, which is `h` itself for a
     /// host by itself. Empty where all are.
     ///
     /// # Panics

@@ -15,7 +15,7 @@
 //!
 //! Deviations: a packet is charged to the pool only if the pool has that much left, whatever the threshold; an account that has
 //! nothing beyond its reserve is not paused, unless a packet of it has just been dropped. An account that holds nothing resumes when the pool
-//! has room for that packet. A packet larger than the pool pauses nobody, since nothing could end the pause.
+//! has room for that packet. A packet larger than the pool causes no pause, since nothing could end the pause.
 //!
 //! While nothing is paused, releases may be counted late and in any order: all that is then kept of an account is how much it
 //! holds, so the sums are upper bounds, and an arrival that neither pauses nor overflows on the bounds does neither in truth,
@@ -44,7 +44,7 @@ pub struct IngressSettings {
     pub headroom: Option<Bytes>,
     /// Threshold of its share of the pool.
     pub xoff: Xoff,
-    /// It resumes when its share is this far below the threshold.
+    /// The account resumes when its share is this far below the threshold.
     pub resume_offset: Bytes,
 }
 
@@ -159,7 +159,7 @@ impl Account {
         (share - self.share(), share)
     }
 
-    /// Its threshold when so much of the pool is free.
+    /// Threshold of the account when this much of the pool is free.
     #[inline]
     fn xoff(&self, free: u64) -> u64 {
         if !self.dynamic {
@@ -243,13 +243,13 @@ impl Ingresses {
         self.accounts[account].by_queue
     }
 
-    /// Whether so little of the pool is used that another `size` bytes have a place wherever they are charged, and pause nobody.
+    /// Whether so little of the pool is used that another `size` bytes have a place wherever they are charged, and cause no pause.
     #[inline]
     pub fn fits_anywhere(&self, size: u64) -> bool {
         self.used + size < self.fits_below
     }
 
-    /// Whether a packet has a place and pauses nobody, judged by sums that may be too large. `queue` is what it joins,
+    /// Whether a packet has a place and causes no pause, judged by sums that may be too large. `queue` is what it joins,
     /// itself included, or zero if that does not count.
     pub fn passes(&self, account: usize, size: u64, queue: u64) -> bool {
         let a = &self.accounts[account];
@@ -347,7 +347,7 @@ impl Ingresses {
         }
     }
 
-    /// Releases a packet while nothing is paused, so that nobody goes on because of it.
+    /// Releases a packet while nothing is paused, so no sender resumes because of it.
     #[inline]
     pub fn release_quietly(&mut self, packet: &Packet, size: u64) {
         debug_assert_eq!(self.paused, 0);

@@ -88,8 +88,8 @@ struct Cold {
     meter: Option<Box<Meter>>,
     pause: pause::Pause,
     classes: Option<Box<classes::Classes>>, // where classes have queues
-    observed: bool, // somebody has to hear of each departure as it is served
-    shares: bool,   // its switch's buffer has a say about what it accepts
+    observed: bool,                         // an observer has to see each departure as it is served
+    shares: bool,                           // its switch's buffer has a say about what it accepts
 }
 
 impl Cold {
@@ -107,7 +107,7 @@ struct Bounds {
     limit: Span,         // of the queue, as time
     class_limit: Span, // the least limit of a class, as time; no class has a longer queue than the port
     mark_from: Span,   // kmin as time
-    mark_all_from: Span, // kmax as time, where the rule is at enqueue, in bytes and for all classes; from there on nobody draws
+    mark_all_from: Span, // kmax as time, where the rule is at enqueue, in bytes and for all classes; from there on marks need no draw
     marked: u64,         // packets marked by that alone
 }
 
@@ -123,14 +123,14 @@ pub(crate) enum PortMode {
     /// sent. Something else happens on departures too, or decides on arrivals: marks at dequeue, INT, policies of classes, ingress accounting,
     /// a shared buffer.
     WorkConserving,
-    /// The same, and nothing but priority order and the limits of the port and of its classes counts; that of the highest is in bytes. What
+    /// Work-conserving: nothing but priority order and the limits of the port and of its classes counts; that of the highest is in bytes. What
     /// becomes of a packet beyond its limit is for [`Over`] to say.
     StrictLimits,
-    /// The same, and nothing but priority order and the limits and marks of the port counts.
+    /// Work-conserving: nothing but priority order and the limits and marks of the port counts.
     StrictPriority,
     /// One queue, a number: a packet goes to the link as it is accepted. A shared buffer decides on arrivals too.
     Fifo,
-    /// The same without a shared buffer.
+    /// One queue without a shared buffer.
     FifoUnshared,
 }
 
@@ -412,7 +412,7 @@ impl Port {
         u64::from(self.scheduled.packets) + self.cold.held.len() as u64
     }
 
-    /// Their sizes, without wire overhead.
+    /// Bytes of the waiting packets, without wire overhead.
     pub fn waiting_bytes(&self) -> u64 {
         let wire = self.scheduled.bytes + self.cold.held_bytes;
         wire - self.waiting() * u64::from(self.cold.settings.overhead)

@@ -35,7 +35,7 @@ pub enum Paths {
 pub enum HashSeed {
     /// All: a flow makes the same choice at every switch with as many ports to choose from.
     Same,
-    /// Those of one tier.
+    /// Switches of one tier.
     PerTier,
     /// None.
     PerSwitch,
@@ -51,7 +51,7 @@ pub struct RoutingPolicy {
 }
 
 impl From<Paths> for RoutingPolicy {
-    /// The same for all flows.
+    /// One policy for all flows.
     fn from(usual: Paths) -> Self {
         Self { usual, by_flow: None, numbers: None, seed: None }
     }
@@ -194,7 +194,7 @@ impl Routes {
         self.by_tor.iter().step_by(RACKS).for_each(prefetch);
     }
 
-    /// This switch's index among switches with hosts; `None` if it has none.
+    /// Index of this switch among switches with hosts; `None` if it has none.
     pub fn tor(&self) -> Option<u16> {
         (self.own != NO_RACK).then_some(self.own)
     }

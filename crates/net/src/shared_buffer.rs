@@ -25,7 +25,7 @@ impl SharedBuffer {
         Self { size: size.get(), alpha, by_class: false, used: 0, peak: 0 }
     }
 
-    /// The same with a threshold for the queue of each class, rather than for all queues of a port together.
+    /// The pool with a threshold for the queue of each class, rather than for all queues of a port together.
     pub fn by_class(self) -> Self {
         Self { by_class: true, ..self }
     }

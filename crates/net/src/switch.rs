@@ -33,9 +33,9 @@ const PAUSE: u8 = 5;
 /// What a switch is made from.
 #[derive(Clone, Debug)]
 pub struct SwitchSettings {
-    /// Its routes.
+    /// Routes of the switch.
     pub routes: Routes,
-    /// Its ports, in the fabric's order.
+    /// Ports of the switch, in the fabric's order.
     pub ports: Vec<PortSettings>,
     /// Shared buffer of queues that drop, if any.
     pub shared: Option<SharedBuffer>,
@@ -150,7 +150,7 @@ impl Switch {
         }
     }
 
-    /// Its ports.
+    /// Ports of the switch.
     pub fn ports(&self) -> &[Port] {
         &self.ports
     }
@@ -434,7 +434,7 @@ impl Switch {
             return;
         }
         let target = &mut self.ports[port];
-        let in_order = target.mode() == PortMode::WorkConserving; // without ingress accounts nobody observes its departures
+        let in_order = target.mode() == PortMode::WorkConserving; // without ingress accounts its departures have no observer
         let verdict = match target.is_fifo() {
             true => target.offer_fifo(now, packet, out),
             false if in_order => target.offer_work_conserving(now, ingress_port, packet, out),
@@ -497,7 +497,7 @@ impl Switch {
         self.departures_moved = true;
     }
 
-    /// The same of a work-conserving port.
+    /// Stores the next departure of a work-conserving port.
     #[inline(always)]
     fn departs_next(&mut self, port: usize) {
         self.due[port] = self.ports[port].next_in_order();

@@ -37,7 +37,7 @@ const REQUEST: u8 = 8;
 /// What queues by destination are made from.
 #[derive(Clone, Debug)]
 pub struct TorSettings {
-    /// This rack.
+    /// Index of this rack.
     pub rack: u16,
     /// By port, what its host takes credits for; `None`: it leads to no host.
     pub hosts: Vec<Option<CreditSettings>>,
@@ -58,7 +58,7 @@ pub struct TorSettings {
 /// How two racks queue for each other's hosts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Peer {
-    /// Who shares a queue: `None`, nobody, every host has its own; otherwise all hosts of all racks that name the same one here.
+    /// Hosts that share a queue. `None`: every host has its own queue; otherwise all hosts of all racks that name the same one here.
     pub shared: Option<u16>,
     /// Bytes that each queue may send before its first credit.
     pub advance: Bytes,
@@ -157,7 +157,7 @@ impl Tor {
         self.switch.fault(now, port, change, flying)
     }
 
-    /// The same, for routes.
+    /// The switch, for changes of its routes.
     pub fn switch_mut(&mut self) -> &mut Switch {
         &mut self.switch
     }

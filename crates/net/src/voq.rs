@@ -22,9 +22,9 @@ use std::collections::{BTreeMap, VecDeque};
 /// The bytes that a queue requests credits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RequestFor {
-    /// Those that it has sent: credits replace those that were used, and the bytes under way never exceed what may go in advance. A window.
+    /// Bytes that it has sent: credits replace those that were used, and the bytes under way never exceed what may go in advance. A window.
     Sent,
-    /// Those that have arrived in it: credits follow demand.
+    /// Bytes that have arrived in it: credits follow demand.
     Demand,
 }
 
@@ -57,12 +57,12 @@ pub struct Demand {
     pub flows: u32,
 }
 
-/// The queue left the bounds that somebody watches.
+/// The queue left the bounds that are watched.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Crossed {
-    /// It rose above the upper one.
+    /// The queue rose above the upper bound.
     Above,
-    /// It fell below the lower one, having been above the upper.
+    /// The queue fell below the lower bound, having been above the upper one.
     Below,
 }
 
@@ -129,7 +129,7 @@ impl Part {
 }
 
 impl Voq {
-    /// An empty queue. Nobody watches it.
+    /// An empty queue. Its bounds are not watched.
     pub fn new(settings: VoqSettings) -> Self {
         Self {
             settings,
@@ -289,7 +289,7 @@ impl Voq {
 #[derive(Clone, Debug, Default)]
 struct Flows {
     known: BTreeMap<FlowId, Known>,
-    order: VecDeque<(Time, FlowId)>, // arrivals that may still be somebody's last
+    order: VecDeque<(Time, FlowId)>, // arrivals that may still be a flow's last
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -8,7 +8,7 @@ pub struct Preset {
     pub title: &'static str,
     /// What to look at and to try, in two sentences.
     pub hint: &'static str,
-    /// Its TOML text.
+    /// TOML text of the scenario.
     pub text: &'static str,
     /// The port whose queue is drawn at first, `node->peer`; empty: the longest queue.
     pub watch: &'static str,

@@ -281,13 +281,13 @@ unsafe extern "C" fn release_array(array: *mut Array) {
     }
 }
 
-/// Releases what nobody has taken.
+/// Releases what has not been taken.
 macro_rules! released_on_drop {
     ($($of:ty),*) => {$(
         impl Drop for $of {
             fn drop(&mut self) {
                 if let Some(release) = self.release {
-                    // SAFETY: `release` is there, so this struct still owns its data, and nobody else has a pointer to it.
+                    // SAFETY: `release` is there, so this struct still owns its data, and no other code has a pointer to it.
                     unsafe { release(self) }
                 }
             }

@@ -24,7 +24,7 @@ pub(crate) fn results(error: &RecordError) -> PyErr {
     world(error)
 }
 
-/// The same, where there is no more than a sentence.
+/// A `ResultsError` with this sentence.
 pub(crate) fn world(text: impl ToString) -> PyErr {
     raised("ResultsError", |class| class.call1((text.to_string(),)))
 }

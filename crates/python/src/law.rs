@@ -350,7 +350,7 @@ fn taken(event: FlowEvent<'_>) -> Option<(usize, Of)> {
     })
 }
 
-/// Rate and window that somebody gave a flow, in place of its law's.
+/// Rate and window that a user gave a flow, instead of those of its law.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Given {
     pub rate: Option<BitsPerSec>,

@@ -48,7 +48,7 @@ impl Results {
         Self { about, runs, bands, laws, warnings, wall_s, summary }
     }
 
-    /// The same of a run some of whose flows were under laws in Python.
+    /// Results of a run in which some flows were under laws in Python.
     pub(crate) fn under(self, laws: Vec<PythonLaw>) -> Self {
         Self { laws, ..self }
     }

@@ -184,7 +184,7 @@ pub(crate) fn run(py: Python<'_>, place: &str, loaded: &Loaded, how: Run) -> PyR
         dir.take().into_iter().for_each(RunDir::abandon);
         return Err(error);
     }
-    // What Python raised, but for Ctrl-C, is an error of whoever was called; Ctrl-C wants what there is.
+    // What Python raised, but for Ctrl-C, is an error of the code that was called; Ctrl-C wants the results so far.
     if let Some(error) =
         raised.filter(|error| !error.is_instance_of::<PyKeyboardInterrupt>(py) || nothing)
     {

@@ -72,7 +72,7 @@ impl Scenario {
         Self::read(path.display().to_string(), text, Vec::new())
     }
 
-    /// The same with more settings, their values as TOML text.
+    /// The scenario with more settings, their values as TOML text.
     fn with_settings(&self, more: Vec<(String, String)>) -> PyResult<Self> {
         let mut sets = self.sets.clone();
         sets.retain(|(key, _)| more.iter().all(|(other, _)| other != key));

@@ -206,7 +206,7 @@ pub fn simulate_run(
     };
     let results = run(py, "", &loaded, how)?;
     if results.runs.iter().any(|run| run.interrupted) {
-        // Nobody looks for half a run; the next sweep makes it anew.
+        // Half a run is of no use; the next sweep makes the run again.
         let _ = std::fs::remove_dir_all(&out);
         return Err(PyKeyboardInterrupt::new_err("the run was interrupted"));
     }

@@ -55,7 +55,7 @@ impl Table {
         PyCapsule::new_with_value(py, Stream::of(self.frame.clone()), c"arrow_array_stream")
     }
 
-    /// Its schema likewise.
+    /// The table's schema, by the Arrow PyCapsule interface.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         PyCapsule::new_with_value(py, Schema::of(&self.frame), c"arrow_schema")
     }

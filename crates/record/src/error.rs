@@ -33,7 +33,7 @@ pub enum RecordError {
         action: &'static str,
         /// The file.
         path: PathBuf,
-        /// Its reason.
+        /// Reason of the failure.
         source: io::Error,
         /// What is left behind; empty if nothing is to be said.
         left: String,
@@ -49,7 +49,7 @@ pub enum RecordError {
     },
     /// A simulation came out of turn.
     Order {
-        /// Its seed.
+        /// Seed of the simulation.
         seed: u64,
         /// The seed whose turn it is; `None`: all have been recorded.
         expected: Option<u64>,

@@ -1,4 +1,4 @@
-//! Tables as columns in memory, for whoever analyses results without reading files.
+//! Tables as columns in memory, for programs that analyse results without reading files.
 //!
 //! Names, order and meaning are those of the files of a run directory (`flows.csv` and so on); values are not rounded, as text of a CSV
 //! file is. A column has one kind whatever its rows hold.

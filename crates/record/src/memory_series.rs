@@ -65,7 +65,7 @@ impl CreditsSample {
 /// A cache of receive buffers in one interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CacheSample {
-    /// Bytes of buffers with data that nobody has read, at the end.
+    /// Bytes of buffers with unread data, at the end.
     pub unread: u64,
     /// Buffers that cores read.
     pub reads: u32,

@@ -106,7 +106,7 @@ impl Part {
         Self::Unexplained,
     ];
 
-    /// Its place in [`Part::ALL`].
+    /// Place in [`Part::ALL`].
     pub fn index(self) -> usize {
         Self::ALL.iter().position(|one| *one == self).unwrap_or(Self::ALL.len() - 1)
     }
@@ -116,7 +116,7 @@ impl Part {
         Self::ALL.into_iter().find(|part| part.key() == word)
     }
 
-    /// Its word in files.
+    /// Word in files.
     pub fn key(self) -> &'static str {
         match self {
             Self::Serialization => "serialization",
@@ -146,7 +146,7 @@ impl Part {
         }
     }
 
-    /// Its name for people.
+    /// Name in texts.
     pub fn words(self) -> &'static str {
         match self {
             Self::Serialization => "serialization",

@@ -16,14 +16,14 @@ pub struct PortRow {
     pub rate: BitsPerSec,
     /// Packets whose transmission began.
     pub tx_packets: u64,
-    /// Their bytes.
+    /// Bytes of these packets.
     pub tx_bytes: Bytes,
     /// Time for which the port transmitted, wire overhead included, at its rate at the end of the run; `None` in the tables of versions
     /// that did not write it.
     pub busy: Option<Span>,
     /// Packets refused for lack of buffer.
     pub dropped_packets: u64,
-    /// Their bytes.
+    /// Bytes of these packets.
     pub dropped_bytes: Bytes,
     /// Credits beyond the limit of their queue; not among `dropped_packets`.
     pub dropped_credits: u64,
@@ -55,7 +55,7 @@ pub struct PortRow {
     pub lossless_drops: u64,
 }
 
-/// Whose time it is.
+/// The flow or RPC that time belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Whose {
     /// A flow's, by its index in the run's flow table.
@@ -92,7 +92,7 @@ impl Whose {
 /// What one flow or RPC lost to one part, at one port and behind one flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WhyRow {
-    /// Whose time it is.
+    /// The flow or RPC that lost the time.
     pub of: Whose,
     /// What it went to.
     pub part: Part,
@@ -169,7 +169,7 @@ pub struct CreditRow {
     pub flow: u32,
     /// Credits, grants or pulls that its receiver sent as packets of their own.
     pub sent: u64,
-    /// Those that came and released something.
+    /// Credits, grants or pulls that arrived and released data.
     pub used: u64,
     /// Data packets that a credit released which is older than that of a packet before them.
     pub backward: u64,
@@ -246,7 +246,7 @@ impl ConnectionRow {
 /// One RPC: issued at a client, whether completed or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RpcRow {
-    /// Its connection, as an index into [`RunRecord::connections`].
+    /// Connection, as an index into [`RunRecord::connections`].
     pub connection: u32,
     /// Payload of the request.
     pub request: Bytes,
@@ -327,7 +327,7 @@ pub struct DeadlockRow {
 pub struct LinksRow {
     /// Name of the node that sends, or of the group: `pod[3].edge[0..15]`.
     pub node: String,
-    /// The same of the other end.
+    /// Name of the node or group at the other end.
     pub peer: String,
     /// How many links they are.
     pub links: u32,
@@ -491,7 +491,7 @@ impl MemoryRow {
         (0_u32..).zip(&self.levels).map(|(level, share)| f64::from(level) * share).sum()
     }
 
-    /// Its span, one at least.
+    /// Span in ns, one at least.
     fn ns(&self) -> f64 {
         (self.span.as_ps() as f64 * 1e-3).max(1.0)
     }
@@ -560,7 +560,7 @@ impl Quantity {
         Self::Other,
     ];
 
-    /// Its word in tables.
+    /// Word in tables.
     pub fn word(self) -> &'static str {
         match self {
             Self::Queue => "queue",
@@ -629,7 +629,7 @@ pub struct RunRecord {
     pub memory_series: Vec<MemorySeries>,
     /// Sampled series.
     pub series: Vec<Series>,
-    /// Parts of completion times, of flows that somebody asked about.
+    /// Parts of completion times, of flows that were asked for.
     pub why: Vec<WhyRow>,
     /// Totals.
     pub totals: NodeCounters,

@@ -46,7 +46,7 @@ pub struct SignalRow {
     pub event: String,
     /// Time of the reading.
     pub at: Time,
-    /// Its value.
+    /// Value of the reading.
     pub raw: u64,
 }
 

@@ -17,7 +17,7 @@ pub fn nearest_rank(count: usize, percent: u32) -> usize {
     nearest_rank_per_mille(count, percent * 10)
 }
 
-/// The same for a quantile in parts per thousand.
+/// Rank, from 0, of a quantile in parts per thousand.
 fn nearest_rank_per_mille(count: usize, per_mille: u32) -> usize {
     assert!(count > 0 && per_mille <= 1000, "a quantile needs a value and a part of the whole");
     (count as u128 * u128::from(per_mille)).div_ceil(1000).max(1) as usize - 1

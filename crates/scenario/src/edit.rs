@@ -1,6 +1,6 @@
 //! One value of a scenario's text, read or replaced where it stands: comments, order and everything else stay as written.
 //!
-//! For forms beside a text, as in the playground. Nothing is checked here but that the text is TOML; whoever changed a value
+//! For forms beside a text, as in the playground. Nothing is checked here but that the text is TOML; code that changed a value
 //! checks the whole again. Keys inside a value that replaced a whole table are found as well.
 
 use crate::tree::{Step, parse_path, push_key, shorten};

@@ -7,7 +7,7 @@ use crate::scenario::Scenario;
 use crate::workload::Table;
 use forebay_units::{Bytes, Time};
 
-/// Priority group of flows whose class nobody named, as in the flow files of that simulator.
+/// Priority group of flows without a class, as in the flow files of that simulator.
 const GROUP: u8 = 3;
 
 /// The fabric.
@@ -42,7 +42,7 @@ pub fn order(table: &Table) -> Vec<u32> {
     flows
 }
 
-/// These flows.
+/// Exports the flows of a table.
 pub fn flows(scenario: &Scenario, table: &Table) -> Flows {
     let numbers = numbers(&Plan::of(&scenario.fabric));
     let one = |flow: u32| {

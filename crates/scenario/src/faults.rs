@@ -60,7 +60,7 @@ pub enum Change {
     Down,
     /// The cable returns.
     Up,
-    /// Its rate becomes this.
+    /// The rate of the cable becomes this.
     Rate(BitsPerSec),
     /// Packets are lost with this probability.
     Loss(f64),
@@ -86,7 +86,7 @@ impl Change {
 }
 
 impl Fault {
-    /// This change of this cable, or of this direction of it.
+    /// A change of a cable, or of one direction of a cable.
     pub fn new(at: Time, link: impl Into<String>, change: Change) -> Self {
         let fault = Self {
             at,

@@ -29,7 +29,7 @@ pub struct Ingress {
     pub headroom: Option<Bytes>,
     /// Threshold of its share.
     pub xoff: Threshold,
-    /// It resumes so far below that.
+    /// The account resumes when its share is this far below the threshold.
     pub resume_offset: Bytes,
 }
 
@@ -38,7 +38,7 @@ pub struct Ingress {
 pub enum Threshold {
     /// So many times the free pool.
     Dynamic(f64),
-    /// The same always.
+    /// A fixed size.
     Fixed(Bytes),
 }
 
@@ -261,7 +261,7 @@ impl<'a> Pausing<'a> {
     }
 
     /// What a user should know before the run: headroom that may be too little, marks that come after pauses, classes that
-    /// are kept lossless for nobody.
+    /// are lossless without need.
     pub fn warnings(&self) -> Vec<String> {
         [self.short(), self.late_marks(), self.unused_classes()].into_iter().flatten().collect()
     }

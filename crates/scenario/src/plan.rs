@@ -212,7 +212,7 @@ impl Judge<'_> {
         self.say(path, Self::no_node_text(name, plan, hosts_only));
     }
 
-    /// That no node has this name, and which have.
+    /// Sentence that no node has this name, with the names that exist.
     pub fn no_node_text(name: &str, plan: &Plan, hosts_only: bool) -> String {
         let known = &plan.names[..if hosts_only { plan.hosts } else { plan.names.len() }];
         let what = if hosts_only { "host" } else { "node" };

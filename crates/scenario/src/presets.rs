@@ -5,7 +5,7 @@
 pub struct Preset {
     /// Name, as the file's.
     pub name: &'static str,
-    /// Its TOML text, with comments.
+    /// TOML text, with comments.
     pub text: &'static str,
 }
 

@@ -36,7 +36,7 @@ pub struct Error {
 
 /// More problems than this are not kept.
 pub(crate) const KEPT: usize = 100;
-/// More lines than this help nobody.
+/// Most lines that are shown.
 const SHOWN: usize = 20;
 
 impl fmt::Display for Error {

@@ -94,7 +94,7 @@ impl Value {
         }
     }
 
-    /// The same value for serde. Numbers are finite by the time this is called.
+    /// The value for serde. Numbers are finite by the time this is called.
     pub fn json(&self) -> serde_json::Value {
         use serde_json::Value as Json;
         match self {

@@ -121,7 +121,7 @@ fn symmetric_seeds(scenario: &Scenario, judge: &mut Judge<'_>) {
     }
 }
 
-/// Credits are lines of a server's cache, so it has one, which gives each connection a line at least and whose buffers somebody reads.
+/// Credits are lines of a server's cache, so the server has a cache. The cache gives each connection at least one line, and an application reads its buffers.
 fn pools_have_caches(scenario: &Scenario, judge: &mut Judge<'_>) {
     for (i, entry) in scenario.traffic.iter().enumerate() {
         let TrafficKind::Rpc(rpc) = &entry.kind else { continue };
@@ -189,7 +189,7 @@ fn check_forecast(judge: &mut Judge<'_>, scenario: &Scenario, plan: &Plan) {
     }
 }
 
-/// A switch that trims cuts off payloads and nothing else, and holds back nobody.
+/// A switch that trims cuts off payloads and nothing else, and holds no sender back.
 fn trims_alone(scenario: &Scenario, judge: &mut Judge<'_>) {
     let switch = &scenario.fabric.switch;
     let trims = switch.class_trims();
@@ -207,7 +207,7 @@ fn trims_alone(scenario: &Scenario, judge: &mut Judge<'_>) {
     }
 }
 
-/// Queues by destination hold what they have, so that nobody else may hold it to account.
+/// Queues by destination account for their packets alone: no other mechanism may charge them.
 fn hierarchical_alone(scenario: &Scenario, judge: &mut Judge<'_>) {
     let fabric = &scenario.fabric;
     let hierarchical = fabric.switch.hierarchical.as_ref();

@@ -123,7 +123,7 @@ pub fn flows(scenario: &Scenario, hosts: &Hosts, seed: u64) -> Result<Table, Err
     Ok(flows_while(scenario, hosts, seed, &|| true)?.expect("wanted to the end"))
 }
 
-/// The same; nothing as soon as they are no longer `wanted`, which is checked every few thousand flows.
+/// The flows of one seed; `None` as soon as they are no longer `wanted`, which is checked every few thousand flows.
 ///
 /// # Errors
 /// See [`flows`].

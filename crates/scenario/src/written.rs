@@ -11,7 +11,7 @@ pub fn resolved(scenario: &Scenario) -> String {
     resolved_with(scenario, &[])
 }
 
-/// The same, with the bands that its results must lie in.
+/// The full TOML text of a scenario, with the bands that its results must lie in.
 pub fn resolved_with(scenario: &Scenario, expect: &[Expect]) -> String {
     let (scenario, expect) = (scenario.clone(), expect.to_vec());
     let file = File { version: 1, scenario, sweep: None, expect };

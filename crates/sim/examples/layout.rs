@@ -13,7 +13,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() {
     match measure(&mut std::io::stdout()) {
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => {} // nobody reads on
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => {} // the reader has gone
         result => result.expect("stdout can be written"),
     }
 }

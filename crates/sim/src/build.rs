@@ -67,7 +67,7 @@ impl Built {
     }
 }
 
-/// Lays everything out, with the captures and law logs that somebody takes. Where it is no longer `wanted`, that is the error.
+/// Lays everything out, with the captures and law logs that `outputs` takes. Fails when the layout is no longer `wanted`.
 pub(crate) fn build(
     scenario: &Scenario,
     seed: u64,
@@ -88,7 +88,7 @@ pub(crate) fn build(
     build_with(profiles, scenario, seed, options, outputs, wanted)
 }
 
-/// The same with these profiles, by traffic entry.
+/// Lays everything out with these profiles, by traffic entry.
 pub(crate) fn build_with(
     profiles: Vec<Profile>,
     scenario: &Scenario,

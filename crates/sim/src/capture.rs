@@ -397,7 +397,7 @@ struct Segment<'a> {
 /// The initial sequence number of both sides: byte `n` of a flow has the sequence number `n + 1`.
 const FIRST: u32 = 0;
 
-/// First port of the range that nobody has registered (RFC 6335, section 6), and how many bits lie above it.
+/// First port of the range without registrations (RFC 6335, section 6), and how many bits lie above it.
 const DYNAMIC: u32 = 49_152;
 const PORT_BITS: u32 = 14;
 

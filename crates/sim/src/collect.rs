@@ -147,7 +147,7 @@ fn ports(built: &Built, nodes: &[AnyNode], unsent: &[Unsent], end: Time) -> Vec<
     rows
 }
 
-/// Of each port and class that was paused or paused somebody.
+/// A row for each port and class that was paused or sent pauses.
 fn class_pauses(built: &Built, nodes: &[AnyNode], end: Time) -> Vec<ClassPauseRow> {
     let mut rows = Vec::new();
     for (n, node) in (0u32..).zip(nodes) {

@@ -96,7 +96,7 @@ fn name(port: &Stuck, built: &Built) -> String {
     format!("{}->{}{class}", name(NodeId(port.node)), name(peer))
 }
 
-/// Those stuck ports that hold packets which came in over the cable of `of`.
+/// Stuck ports that hold packets which came in over the cable of `of`.
 fn waits_for(
     stuck: &[Stuck],
     of: usize,

@@ -70,8 +70,8 @@ struct Follow {
     notes: bool,          // what it sends
     busy: bool,           // every event may matter
     now: Time,
-    since: Time,                       // from when on somebody waits, if so
-    waited: bool,                      // somebody, before this event
+    since: Time,                       // from when on a followed packet waits, if so
+    waited: bool,                      // a followed packet, before this event
     entering: Option<(u32, PacketId)>, // at a switch: the packet that arrives
     inside: BTreeMap<(u32, PacketId), VecDeque<Time>>, // at a switch: since when, of each of several alike
     sending: bool, // at a host: some followed flow has begun and is not sent
@@ -241,7 +241,7 @@ impl Follow {
         false
     }
 
-    /// Whether somebody waits for packets ahead, as far as is known.
+    /// Whether a followed packet waits for packets ahead, as far as is known.
     fn waits(&self) -> bool {
         self.sending || !self.inside.is_empty()
     }
@@ -284,7 +284,7 @@ impl Follow {
         self.busy = self.notes || !self.receivers.is_empty() || !self.senders.is_empty();
     }
 
-    /// Notes a packet that leaves, and logs what nobody can be ahead of any more, where somebody waited for it.
+    /// Notes a packet that leaves, and logs packets that can no longer be ahead of another, if a followed packet waited for them.
     fn passes(&mut self, port: usize, end: Time, flow: u32) {
         let waits = self.waits();
         let Self { ports, log, now, since, .. } = self;
@@ -454,7 +454,7 @@ trait NodeKind: Node<Item = Packet> {
     /// A followed node as what it is.
     fn of(node: &AnyNode) -> &Self;
 
-    /// The same, to be changed.
+    /// A followed node as what it is, mutable.
     fn of_mut(node: &mut AnyNode) -> &mut Self;
 }
 

@@ -169,7 +169,7 @@ impl Host {
         &self.send.finished
     }
 
-    /// Its NIC port.
+    /// NIC port of the host.
     pub fn port(&self) -> &Port {
         &self.nic.port
     }

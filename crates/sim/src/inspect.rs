@@ -44,7 +44,7 @@ pub struct PortState {
     pub queue: u64,
     /// Packets whose transmission has not begun.
     pub waiting_packets: u64,
-    /// Their sizes, without wire overhead.
+    /// Bytes of these packets, without wire overhead.
     pub waiting_bytes: u64,
     /// Counters; `tx_*` are of packets whose transmission has begun.
     pub counters: PortCounters,

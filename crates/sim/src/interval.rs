@@ -19,9 +19,9 @@ pub struct Looks {
 /// From the look before to the one at hand.
 #[derive(Clone, Debug)]
 pub struct Interval {
-    /// Its end.
+    /// End of the interval.
     pub at: Time,
-    /// Its length.
+    /// Length of the interval.
     pub span: Span,
     /// Payload handed to applications, in Gb/s.
     pub delivered_gbps: f64,

@@ -1,4 +1,4 @@
-//! Logs of laws: which laws of a scenario write one, and the way from a law to whoever keeps it.
+//! Logs of laws: which laws of a scenario write one, and the way from a law to the keeper of its log.
 
 use forebay_laws::log::{Sink, Tap};
 use forebay_record::law_logs::{LawLog, LawLogs};

@@ -1,7 +1,7 @@
 //! Assembly: a scenario in, results out.
 //!
 //! Invariants: no globals, no files, no wall clock; several simulations may run side by side in one process.
-//! Threads, grouping and whoever watches never change a result.
+//! Threads, grouping and observers never change a result.
 
 mod base_rtt;
 mod build;

@@ -46,7 +46,7 @@ pub(crate) fn fill(
     }
 }
 
-/// Sizes of an entry's requests and responses: of each so many quantiles, since nobody knows how many there will be.
+/// Sizes of an entry's requests and responses: a fixed number of quantiles of each, since the number of RPCs is unknown.
 fn rpc_sizes(entry: &Traffic) -> Vec<u64> {
     const QUANTILES: u32 = 1_000;
     let TrafficKind::Rpc(rpc) = &entry.kind else { return Vec::new() };

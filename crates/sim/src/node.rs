@@ -188,7 +188,7 @@ macro_rules! watched {
 watched!(Tapped, Followed);
 
 impl AnyNode {
-    /// Its egress ports, in the fabric's order. Those of a machine are its NICs' own.
+    /// Egress ports of the node, in the fabric's order. Those of a machine are its NICs' own.
     pub fn ports(&self) -> &[Port] {
         match self {
             Self::Host(host) => std::slice::from_ref(host.port()),

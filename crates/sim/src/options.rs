@@ -34,7 +34,7 @@ pub struct Outputs<'a> {
     /// Logs of the laws that the scenario names.
     pub law_logs: Option<&'a dyn LawLogs>,
     /// The agent that runs the laws of hosts, in lockstep, in place of the simulation. They write no log here. Once it has gone they do nothing
-    /// more; whoever has the line ends the run.
+    /// more; the owner of the line ends the run.
     pub agent: Option<Arc<dyn Line>>,
     /// Laws of the program: the registered law whose flows each has, by name.
     pub laws: Vec<(String, Own)>,

@@ -21,7 +21,7 @@ pub(crate) struct Pools<'a> {
 }
 
 impl<'a> Pools<'a> {
-    /// Those of a scenario whose hosts have these names.
+    /// Pools of a scenario whose hosts have these names.
     pub fn new(scenario: &'a Scenario, names: &'a [String], common: &'a Common) -> Self {
         let mut connections = BTreeMap::new();
         for one in common.connections.iter() {

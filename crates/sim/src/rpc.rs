@@ -66,7 +66,7 @@ pub(crate) struct Client {
     sizes: Sizes,
     think: Stream,
     under_way: VecDeque<(Call, u64)>, // in order, each with the byte of the answering stream that completes it
-    left: u64,                        // RPCs that nobody has taken on yet
+    left: u64,                        // RPCs that no connection has taken yet
     thinking: u32,
     issued: u64,  // RPCs, so far
     awaited: u64, // bytes of the answering stream that complete everything issued

@@ -95,7 +95,7 @@ impl<'a> Simulation<'a> {
         Self::with_outputs(scenario, seed, options, Outputs::default())
     }
 
-    /// The same; the scenario's captures and law logs go to `outputs`.
+    /// Lays out a scenario at time zero. Its captures and law logs go to `outputs`.
     ///
     /// # Errors
     /// See [`SimError`].
@@ -108,7 +108,7 @@ impl<'a> Simulation<'a> {
         Self::watched(scenario, seed, options, outputs, &Watch::default())
     }
 
-    /// The same; setting `watch.stop` ends the layout with [`SimError::Stopped`].
+    /// Lays out a scenario at time zero. Setting `watch.stop` ends the layout with [`SimError::Stopped`].
     ///
     /// # Errors
     /// See [`SimError`].

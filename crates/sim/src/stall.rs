@@ -13,7 +13,7 @@ use forebay_units::{Span, Time};
 /// stalled.
 const PATIENCE: Span = Span::from_secs(20);
 
-/// How often that is looked at: at multiples of this, whoever advances the run in whatever steps.
+/// Stalls are looked for at multiples of this time, whatever the steps in which a run advances.
 pub(crate) const CHECK_EVERY: Span = Span::from_secs(1);
 
 /// When something moved last.

@@ -1,4 +1,4 @@
-//! The same simulation on the reference engine: one global heap, explicit departures. For tests.
+//! A simulation on the reference engine: one global heap, explicit departures. For tests.
 
 use crate::build::build;
 use crate::collect::{collect, unsent};

@@ -1,4 +1,4 @@
-//! Passes on what a node sends, and shows it to whoever watches: a capture, or the log of followed flows.
+//! Passes on what a node sends, and shows it to an observer: a capture, or the log of followed flows.
 
 use forebay_engine::{LinkId, Out, Slab};
 use forebay_units::Time;

@@ -19,7 +19,7 @@ pub fn about(scenario: &Scenario, expect: &[Expect]) -> About {
     about_under(scenario, expect, &[])
 }
 
-/// The same of a run whose flows are under these laws, where one stands for theirs.
+/// The facts of a run whose flows are under these laws in Python.
 pub fn about_under(scenario: &Scenario, expect: &[Expect], in_python: &[InPython]) -> About {
     let mut about = About {
         scenario: scenario.name.clone(),
@@ -64,7 +64,7 @@ pub fn laws(scenario: &Scenario) -> Vec<String> {
 pub struct InPython {
     /// The registered one.
     pub like: String,
-    /// Its name.
+    /// Name of the law in Python.
     pub name: String,
     /// Hash of its source, where runs are told apart by that.
     pub source: Option<String>,

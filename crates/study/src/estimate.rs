@@ -117,7 +117,7 @@ impl Estimate {
         Self::within(scenario, plan, BUDGET)
     }
 
-    /// The same with a pilot of so many events.
+    /// Forecasts one seed from a pilot of at most `budget` events.
     pub fn within(scenario: &Scenario, plan: &Plan, budget: u64) -> Self {
         let mut all = Self::of(scenario, plan);
         if plan.hosts <= MOST_HOSTS

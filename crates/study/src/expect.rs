@@ -90,7 +90,7 @@ impl Band {
     }
 }
 
-/// The same simulations with those flows alone for which all conditions hold.
+/// The simulations with only the flows for which all conditions hold.
 fn chosen(conditions: &[Condition], runs: &[RunRecord]) -> Vec<RunRecord> {
     let counts =
         |flow: &FlowRow, hosts: &[String]| conditions.iter().all(|one| holds(one, flow, hosts));

@@ -1,7 +1,7 @@
 //! Names from contents.
 
 /// FNV-1a of 128 bits, folded to 64: for naming directories by what is in them, where a clash is found by comparing
-/// the contents and nobody gains by making one.
+/// the contents and there is no gain in making one.
 pub fn content_name(parts: &[&str]) -> String {
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
     let mut hash: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;

@@ -1,8 +1,8 @@
 //! What surrounds the simulations of a scenario: the points and runs of a sweep, runs compared, seeds side by side, what a run will cost, how
 //! far it is, which bands its results must lie in, which numbers a summary has, and what a run directory says about it.
 //!
-//! Invariants: nothing here reads a file, a clock or the machine, so that a browser and other languages can use it; whoever
-//! calls hands over what was read, or a reader, a writer and a clock ([`seeds::Surroundings`], [`sweep::Store`]).
+//! Invariants: nothing here reads a file, a clock or the machine, so that a browser and other languages can use it; the
+//! caller hands over what was read, or a reader, a writer and a clock ([`seeds::Surroundings`], [`sweep::Store`]).
 
 pub mod about;
 pub mod compare;

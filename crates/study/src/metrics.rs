@@ -43,7 +43,7 @@ type Count = fn(&Summary) -> f64;
 pub struct Value {
     /// Mean across seeds, or the count itself.
     pub mean: Option<f64>,
-    /// Its 95 % confidence interval.
+    /// 95 % confidence interval of the mean.
     pub ci95: Option<[f64; 2]>,
     /// Whether it leaves out more than 1 % of the flows or RPCs, which had not finished.
     pub censored: bool,
@@ -55,7 +55,7 @@ impl Metric {
         !matches!(self.read, Read::Count(_) | Read::Ports(_))
     }
 
-    /// Its value; no mean if nothing was there to take it of.
+    /// Value of the metric; no mean if there were no samples.
     pub fn value(&self, summary: &Summary) -> Value {
         let of = |e: &Estimate| Value { mean: e.mean, ci95: e.ci95, censored: false };
         match self.read {

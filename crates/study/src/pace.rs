@@ -12,7 +12,7 @@ pub struct Pace {
 /// The pace is taken over this share of the time gone, and over this many seconds at least.
 const SHARE: f64 = 0.3;
 const AT_LEAST: f64 = 3.0;
-/// Nobody should trust a forecast from less.
+/// Least share of the work for a forecast that can be trusted.
 const TOO_SOON: f64 = 0.3;
 
 impl Pace {

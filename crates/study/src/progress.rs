@@ -35,7 +35,7 @@ pub struct State {
     pub flows_end_it: bool,
     /// Packets that crossed a link.
     pub packet_hops: u64,
-    /// Share of the work that is done, where whoever counts knows it better than time and flows do.
+    /// Share of the work that is done, where the counter knows it better than time and flows do.
     pub work: Option<f64>,
     /// Whether a signal has requested the end.
     pub stopping: bool,
@@ -59,7 +59,7 @@ impl State {
         }
     }
 
-    /// The same once simulations have begun.
+    /// State of the work once simulations have begun.
     pub fn at(&self, view: &View<'_>) -> Self {
         let mut state = self.clone();
         let each_ps = (self.to_simulate_ps / self.parts_all.max(1) as u128) as u64;
@@ -103,7 +103,7 @@ fn share(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { (part / whole).clamp(0.0, 1.0) } else { 0.0 }
 }
 
-/// The same as JSON, for machines that follow it.
+/// Progress as JSON, for programs.
 pub fn facts(state: &State, pace: &Pace) -> Value {
     if state.to_simulate_ps == 0 {
         return json!({

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// What surrounds simulations: whoever runs them has the clock, the files and the user.
+/// What surrounds simulations: the caller has the clock, the files and the user.
 pub trait Surroundings: Sync {
     /// Time since some instant that stays the same.
     fn clock(&self) -> Duration;
@@ -72,9 +72,9 @@ pub struct Work<'a> {
 
 /// What one seed left: its results, and the captures that were written meanwhile.
 pub struct Left {
-    /// Its results.
+    /// Results of the seed.
     pub outcome: Outcome,
-    /// Its captures, or why one of them or a law log failed.
+    /// Captures of the seed, or why one of them or a law log failed.
     pub captures: Result<Vec<CaptureFile>, RecordError>,
 }
 

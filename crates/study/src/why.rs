@@ -20,7 +20,7 @@ use std::fmt;
 pub enum NoAnswer {
     /// The simulation cannot be.
     Refused(SimError),
-    /// Somebody wanted an end.
+    /// The user ended it.
     Stopped,
     /// The second run was not the first one.
     Other {
@@ -28,7 +28,7 @@ pub enum NoAnswer {
         what: String,
         /// When it began and completed in the second run, if it did.
         second: Option<(Time, Time)>,
-        /// The same of the first run.
+        /// When it began and completed in the first run, if it did.
         first: Option<(Time, Time)>,
     },
 }
@@ -59,7 +59,7 @@ impl fmt::Display for NoAnswer {
 /// Pieces in which a second run is advanced, to look whether it is to end.
 const PIECES: u64 = 256;
 
-/// Whose times are to be explained.
+/// Flows and RPCs whose times are to be explained.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// Flows, by number.

@@ -133,11 +133,11 @@ impl TcpConfig {
     }
 
     /// How many bytes beyond the acknowledged one a receive window allows: one segment at least, so that
-    /// no window shuts for good and nobody has to probe it.
+    /// no window shuts for good and no probe is needed.
     pub(crate) fn usable(&self, window: u64) -> u64 {
         window.clamp(self.mss(), MOST_WINDOW.max(self.mss()))
     }
 }
 
-/// What a window that nobody limits allows: the most that TCP can say (RFC 7323 section 2.3).
+/// What a window without a limit allows: the most that TCP can say (RFC 7323 section 2.3).
 pub(crate) const MOST_WINDOW: u64 = 1 << 30;

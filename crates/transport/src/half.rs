@@ -53,7 +53,7 @@ pub trait Transport: Clone + Debug + PartialEq {
     fn keeps_gaps(&self) -> bool {
         true
     }
-    /// Whose frames its packets are shown as in captures.
+    /// Protocol whose frames show these packets in captures.
     fn frames(&self) -> Frames {
         Frames::Message
     }
@@ -82,11 +82,11 @@ pub trait Transport: Clone + Debug + PartialEq {
     fn receiver(&self, flow: FlowId, sender: HostAddr, size: Bytes, seed: u64) -> Self::Receiver;
     /// Host half of a host without flows.
     fn host(&self, at: HostStart) -> Self::Host;
-    /// The same settings for one flow whose law writes a log, where receivers have a law for each flow.
+    /// Settings for one flow whose law writes a log, where receivers have a law for each flow.
     fn with_flow_log(&self, _log: Tap) -> Option<Self> {
         None
     }
-    /// The same settings for one host whose law writes a log, where receiving hosts have a law.
+    /// Settings for one host whose law writes a log, where receiving hosts have a law.
     fn with_host_log(&self, _log: Tap) -> Option<Self> {
         None
     }
@@ -188,7 +188,7 @@ pub trait SenderHalf<C: Transport>: Clone + Debug {
     fn next_class(&self, cfg: &C) -> u8;
     /// The next packet, if one may leave now.
     fn next_packet(&mut self, cfg: &C, now: Time) -> Option<Packet>;
-    /// The same for a NIC that cuts super-packets.
+    /// The next burst, for a NIC that cuts super-packets.
     fn next_burst(&mut self, cfg: &C, now: Time) -> Option<Burst> {
         let first = self.next_packet(cfg, now)?;
         let whole = u64::from(first.size);

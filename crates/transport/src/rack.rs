@@ -11,7 +11,7 @@ use forebay_units::{Span, Time};
 pub(crate) struct Rack {
     /// When the newest delivered segment was sent.
     pub(crate) mstamp: Time,
-    /// Its round-trip time.
+    /// Round-trip time of that segment.
     pub(crate) rtt: Span,
     end: u32,
     /// Reordering window in quarters of `min_rtt`.

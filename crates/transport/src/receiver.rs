@@ -142,7 +142,7 @@ impl TcpReceiver {
         self.on_held_data(cfg, now, Arrival { at: now, stamp: packet.stamp }, packet)
     }
 
-    /// The same where the host held the packet, which may stand for several segments: `newest` is the last of them.
+    /// Takes a data packet that the host held. The packet may stand for several segments: `newest` is the last of them.
     #[inline]
     pub fn on_held_data(
         &mut self,
@@ -220,7 +220,7 @@ impl TcpReceiver {
         self.deadline
     }
 
-    /// That ACK, if it is due.
+    /// The ACK that waits, if it is due.
     pub fn on_deadline(&mut self, cfg: &TcpConfig, now: Time) -> Option<Packet> {
         if now < self.deadline {
             return None;

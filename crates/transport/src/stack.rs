@@ -267,7 +267,7 @@ macro_rules! transports {
         }
 
         impl Config {
-            /// The same settings for one flow whose law writes a log, where receivers have a law for each flow.
+            /// Settings for one flow whose law writes a log, where receivers have a law for each flow.
             pub fn with_flow_log(&self, log: Tap) -> Option<Self> {
                 match self {
                     $($(#[cfg($cfg)])? Config::$Name(cfg) => cfg.with_flow_log(log).map(Self::from),)+
@@ -408,7 +408,7 @@ impl Config {
         each!(Config, self, |of| of.wants_core_trims())
     }
 
-    /// Whose frames packets are shown as in captures.
+    /// Protocol whose frames show packets in captures.
     pub fn frames(&self) -> Frames {
         each!(Config, self, |of| of.frames())
     }

@@ -141,7 +141,7 @@ pub fn count(count: u64) -> String {
     grouped(count.into())
 }
 
-/// The same of a count that may be very large.
+/// A count that may be very large, with its thousands apart.
 pub fn grouped(count: u128) -> String {
     let digits = count.to_string();
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);

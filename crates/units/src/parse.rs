@@ -214,7 +214,7 @@ impl Grammar {
         }
     }
 
-    /// Our unit for one that others write: `Gb`, `Gbit/s` and `G` are `Gbps`.
+    /// Unit of Forebay for one that other tools write: `Gb`, `Gbit/s` and `G` are `Gbps`.
     fn meant(&self, unit: &str) -> Option<&'static str> {
         let rates = self.units.iter().any(|(_, name)| *name == "bps");
         let endings = ["bits/s", "bit/s", "b/s", "bits", "bit", "b"];

@@ -121,7 +121,7 @@ impl Bytes {
     /// More than anything holds: "no limit".
     pub const MAX: Bytes = Bytes(u64::MAX);
 
-    /// That many bytes.
+    /// A size of `bytes` bytes.
     pub const fn new(bytes: u64) -> Self {
         Self(bytes)
     }

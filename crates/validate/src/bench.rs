@@ -42,7 +42,7 @@ pub(crate) fn run(name: &str, text: &str, warm: f64, end: f64) -> Seen {
     run_seed(name, text, 1, warm, end)
 }
 
-/// The same with another seed.
+/// Runs a scenario text with this seed.
 pub(crate) fn run_seed(name: &str, text: &str, seed: u64, warm: f64, end: f64) -> Seen {
     run_looking(name, text, seed, (warm, end), [], |_| {})
 }
@@ -67,7 +67,7 @@ impl From<(f64, f64)> for Times {
     }
 }
 
-/// The same, with an inspection at each of some times after the warm-up, in order.
+/// Runs a scenario text and inspects it at some times after the warm-up, in order.
 pub(crate) fn run_looking(
     name: &str,
     text: &str,

@@ -68,7 +68,7 @@ impl Said {
         Self { group, bar, limit, title }
     }
 
-    /// The same with `of` applied to its numbers: another unit, or a level above one of ours.
+    /// The published value with `of` applied to its numbers: another unit, or a level above one of Forebay's.
     pub fn drawn(self, of: impl Fn(f64) -> f64) -> Self {
         Self { limit: self.limit.map(of), ..self }
     }

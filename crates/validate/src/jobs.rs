@@ -25,7 +25,7 @@ impl<'a> Cores<'a> {
         Self::with_seeds_above(0, on_progress)
     }
 
-    /// The same for experiments with other seeds than they name, all by as much.
+    /// All cores, for experiments with every seed raised by `above`.
     pub fn with_seeds_above(above: u64, on_progress: &'a OnProgress<'a>) -> Self {
         Self { on_progress, over: AtomicUsize::new(0), of: AtomicUsize::new(0), above }
     }

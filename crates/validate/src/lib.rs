@@ -220,7 +220,7 @@ pub fn run(name: &str, quick: bool) -> Vec<Row> {
     reproduce(name, quick, false, &|_, _| {}).0
 }
 
-/// The same, with pictures if `draw`: file name and SVG text. `on_progress` gets the number of experiments that are over.
+/// Runs every row of a suite or of a part of it, with pictures if `draw`: file name and SVG text. `on_progress` gets the number of experiments that are over.
 ///
 /// # Panics
 /// As [`run`].

@@ -13,7 +13,7 @@ pub(crate) struct Percentile {
 }
 
 impl Percentile {
-    /// That of no samples.
+    /// Percentile of no samples.
     pub const NONE: Self = Self { value: f64::NAN, low: f64::NAN, high: f64::NAN };
 }
 

@@ -28,7 +28,7 @@ pub struct Row {
     /// How its number follows from those of other rows, so that it is not a measurement of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats: Option<Repeats>,
-    /// Our number; `None` if the row was not run.
+    /// Measured number; `None` if the row was not run.
     #[serde(default)]
     pub measured: Option<f64>,
     /// Whether it is within the tolerance.
@@ -48,9 +48,9 @@ pub enum Basis {
     Plotted,
     /// By a formula of the text, worked out for our setting.
     Derived,
-    /// Nobody published it: we measured it on the real thing.
+    /// Not published, but measured on the real thing.
     Recorded,
-    /// It was used to fit a parameter: never counts as reproduced.
+    /// Used to fit a parameter: never counts as reproduced.
     Calibrated,
     /// The model is given it, so that it comes out again: never counts as reproduced.
     Input,
@@ -69,9 +69,9 @@ impl Basis {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// It is.
+    /// Within the tolerance.
     In,
-    /// It is not.
+    /// Outside the tolerance.
     Out,
     /// Both sides of a comparison are equal because nothing happened on either: it says nothing.
     Empty,
@@ -110,11 +110,11 @@ impl fmt::Display for Basis {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Tolerance {
-    /// This many per cent of it, either side.
+    /// Per cent of the published value, either side.
     Percent(f64),
     /// Between it divided by this and it times this.
     Factor(f64),
-    /// This far from it, either side, in the row's unit.
+    /// Distance from the published value, either side, in the row's unit.
     Absolute(f64),
     /// Of a ratio that says which of two is the larger: on its side of 1, and between it divided by this and it times this.
     Order(f64),

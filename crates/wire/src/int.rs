@@ -20,7 +20,7 @@ const INLINE: u32 = 2;
 pub type IntRecords = [u64; SLOT_RECORDS + INLINE as usize];
 
 impl Packet {
-    /// Number of the packet's INT slot; 0 if it has none. Only whoever holds the packet knows the slot.
+    /// Number of the packet's INT slot; 0 if it has none. Only the holder of the packet knows the slot.
     #[inline]
     pub const fn int_slot(&self) -> u32 {
         if self.flags.has(Flags::TELEMETRY) { self.ext[0].start } else { 0 }

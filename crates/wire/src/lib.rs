@@ -19,7 +19,7 @@ pub use telemetry::{Hop, Rates};
 pub struct FlowId(pub u32);
 
 impl FlowId {
-    /// In place of a flow: all that concern whoever is spoken to.
+    /// Instead of one flow: all flows of the addressee.
     pub const ALL: FlowId = FlowId(u32::MAX);
 }
 

@@ -162,13 +162,13 @@ impl Flags {
         Flags(self.0 | other.0)
     }
 
-    /// These bits but for those of `other`.
+    /// The bits without those of `other`.
     #[inline]
     pub const fn without(self, other: Flags) -> Flags {
         Flags(self.0 & !other.0)
     }
 
-    /// Those of these bits that are in `mask` too.
+    /// The bits that are in `mask` too.
     #[inline]
     pub const fn of(self, mask: Flags) -> Flags {
         Flags(self.0 & mask.0)
@@ -221,7 +221,7 @@ impl RackTag {
 pub struct MessageTag {
     /// Which one, from 1 on.
     pub number: u32,
-    /// Its payload in bytes.
+    /// Payload of the message in bytes.
     pub size: u32,
 }
 
@@ -230,7 +230,7 @@ pub struct MessageTag {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(C)]
 pub struct Packet {
-    /// Whose packet.
+    /// Flow of the packet.
     pub flow: FlowId,
     /// Where to.
     pub dst: HostAddr,
@@ -283,7 +283,7 @@ impl Packet {
         }
     }
 
-    /// The same ACK with this receive window, below 4 GiB - 128 KiB.
+    /// Sets the receive window of an ACK, below 4 GiB - 128 KiB.
     ///
     /// # Panics
     /// If the window is larger, or 256 TiB are acknowledged.
@@ -298,7 +298,7 @@ impl Packet {
         self
     }
 
-    /// The same ACK without its receive window.
+    /// Removes the receive window of an ACK.
     #[inline]
     #[must_use]
     pub const fn without_window(mut self) -> Self {
@@ -357,7 +357,7 @@ impl Packet {
         self.flags.has(Flags::MESSAGE).then_some(MessageTag { number, size })
     }
 
-    /// The same packet, about a message of its stream if there is one.
+    /// Tags the packet with a message of its stream if there is one.
     #[inline]
     #[must_use]
     pub fn about(mut self, message: Option<MessageTag>) -> Self {

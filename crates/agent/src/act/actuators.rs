@@ -120,7 +120,7 @@ pub struct Described {
 }
 
 impl Described {
-    /// That of a plan.
+    /// The description of a planned actuator.
     pub fn of(of: &Actuator) -> Self {
         Self { kind: of.kind, socket: of.socket, values: of.values.clone() }
     }
@@ -131,7 +131,7 @@ struct Held {
     of: Described,
     file: File,
     last: usize, // the level that it stands at
-    left: bool,  // gone, or somebody else's now
+    left: bool,  // gone, or changed by another process
 }
 
 impl Files {
@@ -152,7 +152,7 @@ impl Files {
 }
 
 impl Held {
-    /// Whether it is a file of a group that the agent has made, and nobody else has a reason to remove.
+    /// Whether the file belongs to a group that the agent made, which no other program has a reason to remove.
     fn is_of_a_group(&self) -> bool {
         self.of.kind == Kind::Memory
     }
@@ -190,7 +190,7 @@ impl Throttle for Files {
         let mut done = true;
         let mut each = |held: &mut Held| match held.set(level(held)) {
             Ok(()) => {}
-            // ENODEV: a victim has gone, or somebody has removed its group, which the next look tells of.
+            // ENODEV: a victim has gone, or its group was removed. The next look reports that.
             Err(error) if error.raw_os_error() == Some(19) => held.left = !held.is_of_a_group(),
             Err(_) => done = false,
         };

@@ -1,6 +1,6 @@
-//! Whether guard or loop is in a victim's cgroup: who freezes that freezes itself, and nobody is left to thaw it.
+//! Whether guard or loop is in a victim's cgroup: freezing that cgroup would freeze the agent too, with no process left to thaw it.
 //!
-//! Refused at the start; afterwards somebody may move them. The loop looks before it freezes, the guard four times a second.
+//! Refused at the start. Afterwards another process may move them. The loop looks before it freezes, the guard four times a second.
 
 use crate::config::Config;
 use forebay_linux::{Root, cgroup};
@@ -22,7 +22,7 @@ impl Inside {
         Self { of, victims: config.victim.iter().map(|of| of.cgroup.clone()).collect() }
     }
 
-    /// The same in another process.
+    /// Opens the same files in another process.
     pub fn of(of: Vec<File>, victims: Vec<String>) -> Self {
         Self { of, victims }
     }

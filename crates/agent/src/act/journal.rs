@@ -2,7 +2,7 @@
 //!
 //! A line for each change, with a checksum: a line that is not whole was never acted upon, since the change comes after the line.
 //!
-//! Invariant: undoing touches nothing but what whole lines name, and of that nothing that somebody else has changed or made anew since. Done
+//! Invariant: undoing touches nothing but what whole lines name, and of that nothing that another process has changed or made again since. Done
 //! twice, it does nothing the second time.
 
 use super::unmark;
@@ -97,7 +97,7 @@ const WORDS: [(Kind, &str); 4] =
     [(Kind::Mark, "mark"), (Kind::Freeze, "freeze"), (Kind::Cpu, "cpu"), (Kind::Memory, "memory")];
 
 impl Change {
-    /// Its line. Neither paths nor values have control characters.
+    /// Line of the journal. Neither paths nor values have control characters.
     fn line(&self) -> String {
         let kind = WORDS.iter().find(|(kind, _)| *kind == self.kind).map_or("", |(_, word)| word);
         let id = self.id.map(|id| format!("\t{id}")).unwrap_or_default();
@@ -118,7 +118,7 @@ impl Change {
         whole.then_some(Self { kind, path, before, ours, id: id.flatten() })
     }
 
-    /// Whether an agent makes such changes, where the cgroup v2 tree is mounted there: a journal that somebody forged has others.
+    /// Whether an agent makes such changes, where the cgroup v2 tree is mounted there: a forged journal has others.
     pub fn is_an_agents(&self, mount: Option<&str>) -> bool {
         let is_cgroup = |file: &str| {
             let below = mount.and_then(|mount| self.path.strip_prefix(mount)?.strip_suffix(file));
@@ -211,7 +211,7 @@ fn undo_one(tree: &mut impl Tree, change: &Change) -> io::Result<bool> {
     if change.kind == Kind::Mark {
         return tree.unmark(path, &change.before, &change.ours);
     }
-    // A cgroup that somebody made anew under the name of a victim was never the agent's.
+    // A cgroup that was made again under the name of a victim was never the agent's.
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
     if change.id.is_some_and(|id| tree.id(folder).is_some_and(|now| now != id)) {
         return Ok(false);

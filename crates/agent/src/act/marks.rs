@@ -46,7 +46,7 @@ struct Echo {
     _link: Option<Link>, // none: a filter of clsact, which `undo` takes away
 }
 
-/// Counters of all programs, for whoever shows them.
+/// Counters of all programs, for display.
 #[derive(Debug, Default)]
 pub struct Counters(Vec<(String, Shared)>);
 
@@ -84,12 +84,12 @@ impl Echoes {
         Ok(Self { of: begun, counters: Arc::new(Counters(counters)) })
     }
 
-    /// Their leases, for the loop.
+    /// Leases of the programs, for the loop.
     pub fn leases(&self) -> Vec<BorrowedFd<'_>> {
         self.of.iter().map(|echo| echo.lease.as_fd()).collect()
     }
 
-    /// Their counters, which stay when the programs go.
+    /// Counters of the programs. They outlive the programs.
     pub fn counters(&self) -> Arc<Counters> {
         Arc::clone(&self.counters)
     }

@@ -51,7 +51,7 @@ pub struct Plan {
 pub struct Marking {
     /// Name of the interface that they arrive at.
     pub nic: String,
-    /// Its number.
+    /// Index of the interface.
     pub interface: u32,
     /// Where they are marked.
     pub echo: Echo,

@@ -19,7 +19,7 @@ pub enum Cause {
     LoopSilent,
     /// The start failed, by a self-test or otherwise.
     Start,
-    /// Somebody moved the agent into its victim.
+    /// The agent was moved into its victim.
     Inside,
     /// A victim or an interface is back, and the agent begins anew.
     Back,
@@ -58,7 +58,7 @@ impl Cause {
 pub struct Undoings([u64; Cause::ALL.len()]);
 
 impl Undoings {
-    /// Those of a state folder; of a file that is not there or makes no sense, zeros.
+    /// Counts in a state folder. Zeros if the file is absent or unreadable.
     pub fn read(folder: &Path) -> Self {
         let text = fs::read_to_string(folder.join(FILE)).unwrap_or_default();
         let count = |cause: Cause| {

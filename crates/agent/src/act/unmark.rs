@@ -8,8 +8,8 @@ pub fn name() -> String {
     format!("forebay_{}", std::process::id())
 }
 
-/// Undoes the marking of one interface by programs of these names: detaches what somebody still holds, takes filters away, and clsact
-/// where it was made and nobody else uses it. Whether there was something.
+/// Undoes the marking of one interface by programs of these names: detaches links that are still held, takes filters away, and clsact
+/// where the agent made it and no other program uses it. Whether there was something.
 pub fn undo(nic: &str, how: &str, names: &[String]) -> io::Result<bool> {
     let mut found = 0;
     for name in names {

@@ -8,7 +8,7 @@ pub const MOST_SOCKETS: usize = 8;
 pub struct Levels([u8; MOST_SOCKETS]);
 
 impl Levels {
-    /// The same level for all of them.
+    /// One level for all sockets.
     #[cfg(test)]
     pub fn all(level: u8) -> Self {
         Self([level; MOST_SOCKETS])

@@ -26,7 +26,7 @@ pub struct Status {
     pub failed: u64,
     /// Times that the laws started anew.
     pub renewals: u64,
-    /// Whether somebody else changed what the throttle had written: the laws have ended then, and everything is lifted.
+    /// Whether another process changed what the throttle had written. The laws have ended then, and every throttle is lifted.
     pub foreign: bool,
     /// For each stack.
     pub stacks: Vec<Shown>,

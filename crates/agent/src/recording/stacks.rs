@@ -30,7 +30,7 @@ pub const LEVELS: u8 = 4;
 /// Readings of one stack.
 #[derive(Debug)]
 pub struct Stack {
-    /// Its IRP unit and CPU.
+    /// IRP unit and CPU of the stack.
     pub name: String,
     lines: Vec<Reading>,
     clock: Vec<Reading>,

@@ -35,7 +35,7 @@ impl Detector {
         }
     }
 
-    /// This process wanted to wake at `due`, and did at `awake`.
+    /// Notes that this process wanted to wake at `due` and woke at `awake`.
     pub fn woke(&mut self, due: u64, awake: u64) {
         if awake > due.saturating_add(self.spare) {
             if self.late.len() < MOST {

@@ -12,7 +12,7 @@ pub struct GracePeriod {
 }
 
 impl GracePeriod {
-    /// This process woke late: whoever last gave a sign of life at `beat` has until `end`, unless it has had a grace period since then.
+    /// Grants a grace period because this process woke late. The other process, whose last sign of life was at `beat`, has until `end`, unless it has had one since then.
     pub fn grant(&mut self, beat: u64, end: u64) {
         if self.beat != beat {
             *self = Self { beat, end };

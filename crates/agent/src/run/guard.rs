@@ -62,7 +62,7 @@ enum End {
     Gone,
     /// No sign of life within the deadline.
     Silent,
-    /// Somebody moved guard or loop into this victim.
+    /// Guard or loop was moved into this victim.
     Inside(String),
     /// What had gone is back, or has to be closed to be back one day.
     Anew(Vec<String>),
@@ -208,7 +208,7 @@ struct Shower {
 }
 
 impl Shower {
-    /// Ends it. Nobody may read what it says: a guard never waits for that.
+    /// Ends the loop. Its last words may stay unread: a guard never waits for a reader.
     fn end(&mut self) {
         self.ended.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take().filter(std::thread::JoinHandle::is_finished) {
@@ -352,7 +352,7 @@ fn watch(
             if let Some(victim) = inside.victim() {
                 break End::Inside(victim.into());
             }
-            // Where somebody else has taken over, nothing begins anew.
+            // Where another process has taken over, nothing begins again.
             let taken = Status::of(&board.read()).foreign;
             if taken && !foreign {
                 events.add(boot_ns(), "guard foreign");

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// How often somebody looks whether what the configuration names is there.
+/// Interval at which the agent checks that everything named in the configuration is there.
 pub const LOOK: Duration = Duration::from_millis(250);
 
 /// What is to be done, as `run` found it out.
@@ -27,7 +27,7 @@ pub struct Job<'a> {
     pub config: &'a Config,
     /// What to do.
     pub mode: Mode,
-    /// Its law.
+    /// Law of the host.
     pub law: &'a HostParams,
     /// What levels write.
     pub plan: &'a Plan,

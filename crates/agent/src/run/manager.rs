@@ -1,4 +1,4 @@
-//! The service manager: that the agent is ready, and alive. Source: sd_notify(3); without `NOTIFY_SOCKET` nobody is told.
+//! The service manager: that the agent is ready, and alive. Source: sd_notify(3); without `NOTIFY_SOCKET` nothing is sent.
 
 use std::env;
 use std::os::linux::net::SocketAddrExt;
@@ -9,7 +9,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 pub struct Manager(Option<UnixDatagram>);
 
 impl Manager {
-    /// That of the environment, if there is one.
+    /// The manager that the environment names, if any.
     pub fn of_environment() -> Self {
         Self(env::var("NOTIFY_SOCKET").ok().and_then(|name| connect(&name)))
     }

@@ -4,7 +4,7 @@
 //! counters are not those that are open. An interface without a cable counts as gone.
 //!
 //! resctrl cannot go and come back between two looks: while files of it are open here, the kernel refuses to unmount it, and after a lazy unmount (`umount -l`)
-//! to mount another one (`rdt_get_tree`). So whoever finds that it has gone has to close everything before it can be back.
+//! to mount another one (`rdt_get_tree`). So a process that finds resctrl gone has to close everything before resctrl can be back.
 
 use crate::config::Config;
 use crate::failure;
@@ -53,7 +53,7 @@ impl Thing {
         }
     }
 
-    /// The same of what can be used: an interface has a cable.
+    /// Identity of what can be used: an interface counts only with a cable.
     fn now(&self, root: &Root) -> Option<u64> {
         let cable = match &self.what {
             What::Nic if root.is_machine() => {
@@ -86,7 +86,7 @@ pub struct Presence {
 enum Seen {
     /// Nothing new.
     Same,
-    /// These have gone since the last look.
+    /// Names of what has gone since the last look.
     Gone(Vec<String>),
     /// All that ever were are there, and these are other ones than before.
     Back(Vec<String>),

@@ -16,7 +16,7 @@ use std::time::Duration;
 /// How often a loop that spins asks whether it is over.
 const ASK: Duration = Duration::from_millis(1);
 
-/// This thread on a core, for as long as the result lives.
+/// Pins this thread to a core for as long as the result lives.
 pub fn pinned(core: u32) -> Result<Pinned, Failure> {
     Pinned::to(core).map_err(|error| Failure::io(format!("run on core {core}"), &error))
 }

@@ -1,6 +1,6 @@
-//! An agent that hangs: both processes stopped, or frozen with their own victim. Nobody of the two can end the other; `undo` does.
+//! An agent that hangs: both processes stopped, or frozen with their own victim. Neither can end the other; `undo` does.
 //!
-//! Signs of life are in memory that guard and loop share, which who may look into the guard's descriptors can read as well.
+//! Signs of life are in memory that guard and loop share, and any process that may open the guard's descriptors can read it.
 //!
 //! Invariant: a process is killed only if it holds the lock of the state folder, or a board of the one that does.
 

@@ -86,7 +86,7 @@ impl<'a> State<'a> {
         self.folder
     }
 
-    /// An empty file in the folder, which nobody else may write.
+    /// An empty file in the folder, writable by this user alone.
     pub fn begin_file(&self, name: &str) -> Result<File, Failure> {
         let path = self.folder.join(name);
         let mut options = File::options();
@@ -96,7 +96,7 @@ impl<'a> State<'a> {
             .map_err(|error| Failure::io(format!("write {}", path.display()), &error))
     }
 
-    /// Notes the processes of guard and loop, for whoever asks.
+    /// Notes the processes of guard and loop, for `status` and `undo`.
     pub fn note(&mut self, loop_pid: u32) -> io::Result<()> {
         self.lock.set_len(0)?;
         self.lock.write_all_at(format!("{} {loop_pid}\n", std::process::id()).as_bytes(), 0)
@@ -159,7 +159,7 @@ fn runs(folder: &Path, more: &str) -> Failure {
     ))
 }
 
-/// Why what is in a file or folder may be somebody else's.
+/// Why the content of a file or folder may be another user's.
 fn trusted(of: &Metadata) -> Result<(), String> {
     let (owner, user) = (of.uid(), process::user());
     if owner != user {

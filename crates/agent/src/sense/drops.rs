@@ -124,7 +124,7 @@ impl Machine {
         self.counters.each().any(|of| of.name.starts_with("mbm."))
     }
 
-    /// Its counters, for [`Machine::of`] in another process.
+    /// Counters of the machine, for [`Machine::of`] in another process.
     pub fn handed(&self) -> (Vec<Handed>, Vec<BorrowedFd<'_>>) {
         (self.counters.handed(), self.counters.descriptors())
     }

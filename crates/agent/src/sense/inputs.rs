@@ -1,7 +1,7 @@
 //! What a law reads on a live machine: for each IIO stack, lines that wait in its buffer and bytes that came in.
 //!
 //! The processor has a counter of lines, summed over clock cycles, and one of the cycles. The law gets their quotient summed over
-//! time, as from a counter with a clock of 1 GHz, so that nobody has to know the real clock.
+//! time, as from a counter with a clock of 1 GHz, so that the real clock need not be known.
 
 use crate::sense::drops::Machine;
 use forebay_laws::host::{Counters, Side};
@@ -41,7 +41,7 @@ pub enum Input {
 }
 
 impl Input {
-    /// Its descriptors, for [`Input::of`] in another process.
+    /// Descriptors of the input, for [`Input::of`] in another process.
     pub fn descriptors(&self) -> Vec<BorrowedFd<'_>> {
         match self {
             Self::Units(lines, inserts) => {

@@ -105,7 +105,7 @@ pub fn watch(args: &args::Watch) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The view, until somebody ends it.
+/// Shows the view until the user ends it.
 fn on_terminal(
     args: &args::Watch,
     mut counters: Counters,

@@ -145,7 +145,7 @@ pub struct Fake {
 }
 
 impl Fake {
-    /// Mounted there. `None`: this machine lets nobody mount a FUSE.
+    /// Mounts a resctrl there. `None`: this machine does not allow FUSE mounts.
     pub fn mount(at: &Path) -> Option<Self> {
         let root = Group { ino: 0, name: String::new(), percent: [100; 2], tasks: vec![11, 12] };
         let state = Arc::new(Mutex::new(State { groups: vec![root], made: 0 }));

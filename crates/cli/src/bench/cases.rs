@@ -29,28 +29,28 @@ pub enum Family {
     SprayPerm,
     /// Messages of 2 MB under NDP, one from and one to each host, through switches that trim, until all are done.
     NdpPerm,
-    /// The same under ExpressPass, through switches that meter credits.
+    /// Messages of 2 MB, as in `NdpPerm`, under ExpressPass through switches that meter credits.
     XpassPerm,
     /// Web-search messages under Homa, at 80 % of uplinks that are a quarter of what hosts could send.
     HomaWebsearch,
     /// Web-search flows over queue pairs under HPCC, lossless, with telemetry.
     HpccWebsearch,
-    /// The same under DCQCN.
+    /// Web-search flows over queue pairs under DCQCN.
     DcqcnWebsearch,
     /// Four DCTCP flows into a host whose memory is busy: the scenario host-congestion without a control.
     Host3x,
-    /// The same under hostCC.
+    /// Four DCTCP flows into a host whose memory is busy, under hostCC.
     Host3xHostcc,
     /// Eight connections with eight requests each under way into a host whose receive buffers are followed, under CARC.
     Carc8x8,
 }
 
 impl Family {
-    /// Those that come in sizes.
+    /// Families that come in sizes.
     pub const SIZED: [Self; 5] =
         [Self::DctcpPerm, Self::DctcpWebsearch, Self::SprayPerm, Self::NdpPerm, Self::XpassPerm];
 
-    /// Those that are one bench.
+    /// Families of one bench.
     pub const SINGLE: [Self; 6] = [
         Self::HpccWebsearch,
         Self::DcqcnWebsearch,
@@ -324,7 +324,7 @@ impl Case {
         Time::ZERO.saturating_add(self.warmup).saturating_add(self.measured)
     }
 
-    /// Its scenario file.
+    /// Scenario file of the case.
     pub fn scenario(&self) -> String {
         if self.family == Family::Carc8x8 {
             return self.carc_scenario();

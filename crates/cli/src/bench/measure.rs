@@ -30,7 +30,7 @@ pub struct Measured {
     pub ns_per_packet_hop: f64,
     /// The most memory that the process had.
     pub peak_rss_bytes: u64,
-    /// That, less what it had before laying out, over the hosts.
+    /// Peak memory less the memory before laying out, divided by the hosts.
     pub bytes_per_host: f64,
     /// What carried the data, as the run had it.
     pub transport: String,

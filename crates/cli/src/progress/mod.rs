@@ -1,6 +1,6 @@
 //! Progress: a bar for people, JSON lines for machines that ask for them, a line at the start and one at the end for logs,
-//! nothing for nobody.
-//! How far the work is, `study` knows.
+//! otherwise nothing.
+//! `study` knows how far the work is.
 
 mod bar;
 
@@ -20,7 +20,7 @@ enum Mode {
     Off,
 }
 
-/// Whoever shows progress.
+/// Shows progress.
 pub struct Meter {
     mode: Mode,
     started: Instant,

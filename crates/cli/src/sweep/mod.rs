@@ -106,7 +106,7 @@ pub fn sweep(args: &Sweep) -> Result<(), Failure> {
     missed(&misses, rows.iter().map(|row| row.bands).sum())
 }
 
-/// Where the sweep of a scenario goes if nobody says.
+/// Default folder for the sweep of a scenario.
 pub fn default_dir(scenario: &str) -> PathBuf {
     Path::new("results").join(format!("{}-sweep", file_name(scenario)))
 }
@@ -170,7 +170,7 @@ impl Home {
     }
 
     /// Where a run is while it is written. The process is in the name, so that what an orphan of a killed sweep
-    /// still writes is nobody else's.
+    /// still writes belongs to that process alone.
     pub fn part_dir(&self, hash: &str) -> PathBuf {
         self.dir.join("runs").join(format!("{hash}.{}.part", std::process::id()))
     }
@@ -196,7 +196,7 @@ impl Store for Home {
         RunDir::load(&dir).map(|(_, records)| records).map_err(|error| damaged(&error, &dir))
     }
 
-    /// Writes a whole file under another name first, so that nobody reads half of it.
+    /// Writes a whole file under another name first, so that no reader sees half of it.
     fn put(&self, path: &str, text: &str) -> Result<(), Failure> {
         let path = self.dir.join(path);
         let part = path.with_extension("part");

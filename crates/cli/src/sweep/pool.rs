@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, mpsc};
 use std::time::Duration;
 
-/// Who runs what.
+/// Assignment of runs to workers.
 pub struct Pool<'a> {
     pub home: &'a Home,
     pub name: &'a str,

@@ -16,7 +16,7 @@ use std::time::Duration;
 /// Interval of progress updates.
 const EVERY: Duration = Duration::from_millis(200);
 
-/// The verb, which nobody types.
+/// The internal verb of a worker; users do not type it.
 pub fn worker(args: &Worker) -> Result<(), Failure> {
     interrupt::leave_ctrl_c_to_the_parent();
     let began = clock::now();
@@ -81,7 +81,7 @@ pub fn worker(args: &Worker) -> Result<(), Failure> {
     }
 }
 
-/// A line up the pipe; if nobody reads it, the lifeline will say so.
+/// Sends a line up the pipe. If there is no reader, the lifeline will say so.
 fn send(update: &Update) {
     let text = serde_json::to_string(update).expect("numbers and a text are JSON");
     let mut out = std::io::stdout().lock();

@@ -24,7 +24,7 @@ const SECONDS: u64 = 30;
 /// Lines of a run that has no terminal, unless `--every` says otherwise.
 const LINES: u64 = 20;
 
-/// More lines than this nobody reads; a table is for that (output.queues).
+/// Most lines of a run. Beyond that a table (`output.queues`) serves better.
 const MOST_LINES: u64 = 1_000_000;
 
 /// The verb.
@@ -78,7 +78,7 @@ fn time(at: Time) -> String {
     human::micros(at.as_ps() as f64 / 1e6)
 }
 
-/// What is said to somebody who leaves early.
+/// Message to a user who leaves early.
 fn left(at: Time, scenario: &Scenario) -> String {
     format!(
         "left at {} of {}; watching writes no results, forebay run does",
@@ -134,7 +134,7 @@ impl End {
     }
 }
 
-/// The view, until somebody ends it: true if the run was over by then.
+/// Shows the view until the user ends it. True if the run was over by then.
 fn on_terminal(
     terminal: &mut ratatui::DefaultTerminal,
     view: &mut View,

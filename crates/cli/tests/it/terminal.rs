@@ -56,7 +56,7 @@ fn on_a_terminal(
     }
 }
 
-/// The same of a command that ends well.
+/// What a command shows that ends with code 0.
 fn shown(here: &Scratch, columns: usize, env: &[(&str, &str)], args: &[&str]) -> Option<String> {
     let (code, text) = on_a_terminal(here, columns, env, args)?;
     assert_eq!(code, Some(0), "{text}");

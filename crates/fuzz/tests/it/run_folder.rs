@@ -1,4 +1,4 @@
-//! Run folders whose files somebody edited: read, or refused with a sentence that names the file. And captures of any packet,
+//! Run folders with edited files: read, or refused with a sentence that names the file. And captures of any packet,
 //! which other programs have to read.
 
 use bolero::TypeGenerator;

@@ -215,7 +215,7 @@ impl Antagonists {
         shares.zip(&self.read).map(|(share, read)| share * read).sum()
     }
 
-    /// They go round for `ns` as evenly as they did.
+    /// Advances the antagonists by `ns` at an even pace.
     pub(super) fn coast(&mut self, ns: f64, controller: &Controller) {
         for cores in self.cores.iter().flatten().filter(|cores| cores.works) {
             let (read, written) = cores.coasting(ns, controller);
@@ -250,7 +250,7 @@ impl Antagonists {
         }
     }
 
-    /// Whether everybody who works goes round as evenly as can be, to a share of `least`, and nobody else has anything in flight.
+    /// Whether all working cores go round as evenly as can be, to a share of `least`, and no other core has anything in flight.
     pub(super) fn is_settled(&self, least: f64, controller: &Controller) -> bool {
         self.cores.iter().flatten().filter(|cores| cores.units > 0).all(|cores| {
             let (dt, issued) = cores.last;
@@ -303,7 +303,7 @@ impl Cores {
         (read, read * self.writes)
     }
 
-    /// Those that wait for the work to go on. Less than none: more are in flight, by what was rounded, or foreseen amiss in a step.
+    /// Units that wait for the work to go on. Less than none: more are in flight, by what was rounded, or foreseen amiss in a step.
     #[inline]
     fn parked(&self) -> i64 {
         self.units as i64 - self.flight.units() as i64

@@ -37,7 +37,7 @@ pub enum Refresh {
     Both,
 }
 
-/// Who needs the place of a buffer that leaves.
+/// Cause of an eviction: which side needs the place of the buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
     /// A write of the NIC: RNIC eviction in the paper's words.

@@ -20,7 +20,7 @@ pub(super) struct Chance {
     /// The variance of lines per ns: their rate, where they come one by one; `k` times it, where `k` at once; nothing, where they come
     /// evenly.
     pub variance: f64,
-    /// That of all lines in one round of the loops that they come from.
+    /// Variance of all lines in one round of the loops that they come from.
     pub round: f64,
 }
 
@@ -31,7 +31,7 @@ impl Chance {
         larger(1.0 - line * line / (BRIDGE * self.round), 0.0)
     }
 
-    /// That of a share of the lines, which comes up as the others let it.
+    /// Chance of a share of the lines, which comes up as the others let it.
     #[inline]
     pub(super) fn of_share(&self, share: f64) -> Self {
         let squared = share * share;

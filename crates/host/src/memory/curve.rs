@@ -85,7 +85,7 @@ impl Curve {
         self.ahead.insert(after, (place, value));
     }
 
-    /// The same of other values, which do not fall either.
+    /// Applies `to` to the values. The new values must not fall either.
     pub(super) fn map(&self, to: impl Fn(u64) -> u64) -> Self {
         let at = |point: (f64, u64)| (point.0, to(point.1));
         let (begin, end) = (at(self.begin), at(self.end));
@@ -105,7 +105,7 @@ impl Curve {
         )
     }
 
-    /// Its value at `place`, rounded. Places are queried in order.
+    /// Value at `place`, rounded. Places are queried in order.
     #[inline]
     pub(super) fn at(&mut self, place: f64) -> u64 {
         while place >= self.end.0 {
@@ -116,7 +116,7 @@ impl Curve {
         self.on_piece(place)
     }
 
-    /// The same, and the area between here and the last place queried, above the value there.
+    /// Value at `place`, and the area between `place` and the last place queried, above the value there.
     #[inline]
     pub(super) fn sweep(&mut self, place: f64) -> (u64, f64) {
         let (mut from, base) = self.queried;

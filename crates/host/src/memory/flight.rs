@@ -81,7 +81,7 @@ impl Flight {
         (first, back)
     }
 
-    /// Those that have come back by `now`.
+    /// Units that have come back by `now`.
     #[inline]
     fn returned(&mut self, now: u64) -> u64 {
         let now = float(now);
@@ -109,7 +109,7 @@ impl Flight {
         (left, again)
     }
 
-    /// Whatever leaves has left by `at`, when a read takes `latency`.
+    /// Settles what is leaving: all of it has left by `at`, when a read takes `latency`.
     #[inline]
     pub(super) fn settle(&mut self, at: u64, latency: f64) {
         if self.leaving > 0 {
@@ -156,7 +156,7 @@ mod tests {
 
     const LINE: u64 = super::super::UNIT;
 
-    /// What leaves for 150 ns comes back a latency later in the mean, all of it, and none before three quarters of that, however often somebody
+    /// What leaves for 150 ns comes back a latency later in the mean, all of it, and none before three quarters of that, however often a caller
     /// looks and in however many pieces it leaves.
     #[test]
     fn reads_come_back_after_their_latency() {

@@ -21,7 +21,7 @@ const EXTRA_LINES: u64 = 2;
 /// A line of which less than this is ahead is as good as served, in lines.
 const SERVED: f64 = 0.5;
 
-/// What is in memory later than this, in ps, is not foreseen: somebody looks again before.
+/// What is in memory later than this, in ps, is not foreseen: the model looks again before.
 const FORESEEN: f64 = STEP.as_ps() as f64;
 
 /// Header of an Ethernet frame, which the packet's size leaves out.
@@ -96,9 +96,9 @@ pub(super) struct Iio {
 /// How long lines take, in ns.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Holds {
-    /// Those that the cache takes, to there.
+    /// Lines that the cache takes: time to the cache.
     pub hit: f64,
-    /// Those that have to be admitted to memory, to the line of writes.
+    /// Lines that memory has to admit: time to the queue of writes.
     pub evicting: f64,
     /// Share of the latter among those that enter.
     pub miss: f64,

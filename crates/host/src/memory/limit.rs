@@ -25,7 +25,7 @@ impl Limit {
     pub const ALL: [Self; 6] =
         [Self::Senders, Self::Copying, Self::Pcie, Self::Slots, Self::Memory, Self::Descriptors];
 
-    /// Its word in tables.
+    /// Word in tables.
     pub fn word(self) -> &'static str {
         match self {
             Self::Senders => "senders",

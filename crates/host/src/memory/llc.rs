@@ -52,7 +52,7 @@ pub(super) struct Llc {
 const ONSET: f64 = 0.5;
 
 impl Llc {
-    /// That of a machine with so many NICs.
+    /// The cache of a machine with this number of NICs.
     pub(super) fn new(
         ddio: Option<DdioSettings>,
         iommu: IommuSettings,

@@ -5,14 +5,14 @@
 /// Things of NICs, by index.
 #[derive(Clone, Debug)]
 pub struct Nics<T> {
-    /// That of the NIC at hand.
+    /// Value of the NIC at hand.
     pub at_hand: T,
     index: usize,
     others: Vec<T>, // ascending
 }
 
 impl<T> Nics<T> {
-    /// That of one NIC, and of others; the first is at hand.
+    /// Values of one NIC and of others; the first is at hand.
     pub fn new(first: T, others: Vec<T>) -> Self {
         Self { at_hand: first, index: 0, others }
     }
@@ -41,7 +41,7 @@ impl<T> Nics<T> {
         self.index
     }
 
-    /// Those of the NICs that are not at hand, in order.
+    /// Values of the NICs that are not at hand, in order.
     #[inline]
     pub fn others(&self) -> &[T] {
         &self.others

@@ -51,7 +51,7 @@ pub struct Handling {
 }
 
 impl Handling {
-    /// That of so many packets, of an application without work of its own.
+    /// Handling of this number of packets by an application without work of its own.
     pub const fn of(packets: u32) -> Self {
         Self { packets, service: Span::ZERO, fragments: false, traffic: 0 }
     }
@@ -215,7 +215,7 @@ impl MemoryPath {
         self.settled_due()
     }
 
-    /// The same where nothing has happened since [`MemoryPath::due`].
+    /// Due time if nothing has happened since [`MemoryPath::due`].
     #[inline]
     pub fn settled_due(&self) -> Time {
         debug_assert!(self.planned, "something happened since it was settled");
@@ -279,7 +279,7 @@ impl MemoryPath {
         }
     }
 
-    /// Nobody reads what has come of a flow's data that begins in `part`.
+    /// Releases received data of a flow that begins in `part` and will not be read.
     pub fn release(&mut self, now: Time, flow: u32, part: Range<u64>) {
         if self.llc.queue().is_some_and(|queue| queue.release(flow, part)) {
             self.move_to(now);
@@ -384,7 +384,7 @@ impl MemoryPath {
             let memory = self.controller.read_latency(self.local_read)
                 - self.controller.between_bunches(self.readers.bunch() * self.llc.missing());
             let left = self.readers.price(memory, &self.llc) * 1e3;
-            // Whoever is done later than in a step has no say here.
+            // A stage that ends later than this step does not matter here.
             if left < STEP.as_ps() as f64 {
                 due = due.min(self.at + Span::from_ps(whole(left) + 1));
             }
@@ -528,7 +528,7 @@ impl MemoryPath {
         self.nic().write_counters()
     }
 
-    /// The same of the lines that the NIC reads to send.
+    /// Counters of the lines that the NIC reads to send.
     #[inline]
     pub fn read_counters(&self) -> (f64, f64) {
         self.nic().transmit.counters()

@@ -86,7 +86,7 @@ impl Polled {
 }
 
 impl Buffers {
-    /// Those of a core that reads in this order.
+    /// Buffers of a core that reads in this order.
     fn new(poll: Poll) -> Self {
         let polled = match poll {
             Poll::Arrival => None,
@@ -165,7 +165,7 @@ impl Core {
 }
 
 impl Readers {
-    /// Those of a machine with so many NICs. `by_buffer`: buffers are followed, and cores read in this order.
+    /// Readers of a machine with this number of NICs. `by_buffer`: buffers are followed, and cores read in this order.
     pub(super) fn new(settings: &ReaderSettings, nics: usize, by_buffer: Option<Poll>) -> Self {
         let cores = settings.cores.max(1) as usize;
         Self {
@@ -253,7 +253,7 @@ impl Readers {
         least
     }
 
-    /// The same where cores differ in what they miss, or in whether another thread works beside theirs.
+    /// Prices each core by itself: cores differ in their misses, or in whether the sibling thread works.
     #[inline(never)]
     fn price_each(&mut self, latency: f64, per_line: f64) -> f64 {
         let (cores, mut least) = (self.cores.len(), f64::INFINITY);
@@ -304,7 +304,7 @@ impl Readers {
         self.step_of::<true, true>(dt, llc)
     }
 
-    /// The same where buffers are followed or not, and there may be parts by NIC or not.
+    /// One step, generic over two properties: buffers are followed, and there are parts by NIC.
     #[inline(always)]
     fn step_of<const BY_BUFFER: bool, const BY_NIC: bool>(
         &mut self,
@@ -362,7 +362,7 @@ impl Readers {
         Copied { reads: reads * of_all, written }
     }
 
-    /// Whether work was done that nobody has taken.
+    /// Whether finished work has yet to be taken.
     pub(super) fn has_finished(&self) -> bool {
         !self.finished.is_empty()
     }

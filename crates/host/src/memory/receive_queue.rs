@@ -34,7 +34,7 @@ pub struct QueueTotals {
     pub waited: u64,
     /// Frames that found no buffer and were refused.
     pub refused: u64,
-    /// Bytes of buffers that hold data nobody has read, now: the paper's U.
+    /// Bytes of buffers with unread data, now: the paper's U.
     pub unread: u64,
     /// Bytes of buffers that the ways of the NIC, the cache and the queue hold: its D, S and Q.
     pub bounds: [u64; 3],
@@ -271,7 +271,7 @@ impl ReceiveQueue {
         self.in_memory -= self.claimed.len() - before;
     }
 
-    /// Gives back buffers of `flow` whose data begins in `part`, which nobody reads. Whether frames that waited have buffers now.
+    /// Gives back buffers of `flow` whose data begins in `part`, which will not be read. Returns whether frames that waited have buffers now.
     pub(super) fn release(&mut self, flow: u32, part: Range<u64>) -> bool {
         let waiting = self.waiting();
         self.claim(flow, part);

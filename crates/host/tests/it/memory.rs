@@ -743,7 +743,7 @@ fn around_a_ring(
         while path.take_read().is_some() {
             done += 1;
         }
-        // Buffers taken, less those given back, are those of frames that nobody has read.
+        // Buffers taken, less those given back, are those of unread frames.
         let under_way = sent - done;
         let taken = if rnr == Some(Rnr::Wait) { under_way.min(depth) } else { under_way };
         assert_eq!(path.totals().queue.unwrap().unread, u64::from(taken) * 4096);

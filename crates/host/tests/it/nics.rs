@@ -195,7 +195,7 @@ fn the_strongest_level_is_in_force() {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
-    /// Whatever comes at which NIC and whatever levels they request: what a NIC took is in memory and read in the end, and slots come free.
+    /// Any arrivals at any NIC and any requested levels: what a NIC took is in memory and read in the end, and slots come free.
     #[test]
     fn every_nic_keeps_its_books(
         slots in prop::collection::vec(1..150u32, 2..4),

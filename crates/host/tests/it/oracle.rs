@@ -191,7 +191,7 @@ fn other_hosts() {
     case("paused half the time", 103, &|set, load| (set.throttle.pausing, load.level) = (2, 4));
     case("a window of 64 KB", 103, &|set, load| {
         (set.antagonists[0].cores, load.window) = (1, 64_000);
-        // It holds nobody back before so much is unread: until then the NIC buffer fills, to within a packet of all it has.
+        // The window holds no sender back before this much is unread: until then the NIC buffer fills, to within a packet of all it has.
         load.warm_up = Span::from_ms(1);
     });
     case("PCIe 4", 206, &|set, _| {

@@ -60,9 +60,9 @@ impl Short {
 choice! {
     /// Which rule.
     pub enum Form {
-        /// That of the authors' simulator.
+        /// Rule of the authors' simulator.
         Code = "code",
-        /// That of the paper.
+        /// Rule of the paper.
         Paper = "paper",
     }
 }

@@ -72,7 +72,7 @@ pub struct CreditStart {
 
 /// A law of role `credit`.
 pub trait CreditLaw: Sized + Clone {
-    /// Its name in scenarios.
+    /// Name in scenarios.
     const NAME: &'static str;
     /// Paths that credits and their data need.
     const PATHS: Paths;

@@ -69,9 +69,9 @@ choice! {
     pub enum Timers {
         /// By the rate of the sender's link.
         Auto = "auto",
-        /// That of the paper.
+        /// Sender of the paper.
         Paper = "paper",
-        /// That of the public HPCC simulator.
+        /// Sender of the public HPCC simulator.
         Vendor = "vendor",
     }
 }
@@ -109,7 +109,7 @@ or_word! {
 }
 
 or_word! {
-    /// A round-trip time, where somebody knows it.
+    /// A round-trip time, where it is known.
     pub struct BaseRtt: "auto" or Span, "a time of 1us or more, such as \"13us\"" if |t| t.as_us() > 0;
 }
 
@@ -266,7 +266,7 @@ impl Dcqcn {
     fn sent(&mut self, bytes: Bytes) {
         self.bytes = self.bytes.saturating_add(bytes.get());
         let counter = self.byte_counter().get();
-        // More than a few at once only where somebody sends more than a counter in one go.
+        // More than a few at once only if a sender sends more than a counter in one go.
         for _ in 0..(self.bytes / counter).min(16) {
             self.byte_stage = self.byte_stage.saturating_add(1);
             self.increase();

@@ -44,7 +44,7 @@ or_word! {
 }
 
 or_word! {
-    /// A round-trip time, where somebody knows it.
+    /// A round-trip time, where it is known.
     pub struct BaseRtt: "auto" or Span, "a time of 1us or more, such as \"13us\"" if |t| t.as_us() > 0;
 }
 

@@ -62,7 +62,7 @@ whole! {
 }
 
 or_word! {
-    /// A round-trip time, where somebody knows it.
+    /// A round-trip time, where it is known.
     pub struct BaseRtt: "auto" or Span, "a time from 1us to 1s, such as \"13us\"" if |t| (Span::from_us(1)..=Span::from_secs(1)).contains(t);
 }
 

@@ -143,7 +143,7 @@ impl IntHop {
         self.passed > Span::ZERO && self.rate.get() > 0
     }
 
-    /// The same in s, bytes and bytes per s: time above zero, bytes sent, queues, rate above zero. `None` unless it is known.
+    /// Change at this hop in s, bytes and bytes per s: time above zero, bytes sent, queues, rate above zero. `None` unless it is known.
     pub(crate) fn change(&self) -> Option<HopChange> {
         self.is_known().then(|| HopChange {
             dt: float(self.passed.as_ps()) / 1e12,
@@ -163,7 +163,7 @@ pub(crate) struct HopChange {
     pub sent: f64,
     /// Bytes in its queue, at the last ACK and at this.
     pub queue: [f64; 2],
-    /// Its rate in bytes per s; above zero.
+    /// Rate of the hop in bytes per s; above zero.
     pub rate: f64,
 }
 
@@ -360,7 +360,7 @@ impl Needs {
 ///
 /// State is at most [`registry::MAX_STATE`] bytes. A step takes tens of nanoseconds and never allocates.
 pub trait FlowLaw: Sized + Clone {
-    /// Its name in scenarios.
+    /// Name in scenarios.
     const NAME: &'static str;
     /// What it needs from the other end, with default parameters.
     const NEEDS: Needs;

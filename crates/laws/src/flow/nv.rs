@@ -142,7 +142,7 @@ choice! {
 choice! {
     /// What the way back of an ACK adds to an RTT.
     pub enum ReverseDelay {
-        /// It counts, so that congestion there looks like congestion of the data.
+        /// The delay of the way back counts, so congestion there looks like congestion of the data.
         Counted = "counted",
         /// Only its least since the last refresh counts.
         Removed = "removed",
@@ -203,7 +203,7 @@ impl ParamType for Pad {
     }
 }
 
-/// Round-trip time of the empty path, where somebody knows it.
+/// Round-trip time of the empty path, where it is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BaseRtt(Option<Span>);
 

@@ -31,7 +31,7 @@ pub trait OwnFlow: Send + Sync + fmt::Debug {
     /// One event.
     fn step(&mut self, now: Time, seen: FlowSeen<'_>, acts: &mut Acts<FlowAct>);
 
-    /// The same once more, for results of a simulation that goes on: it is looked at and never stepped.
+    /// Copies the flow for results of a simulation that goes on. The copy is read and never stepped.
     fn copy(&self) -> Box<dyn OwnFlow>;
 }
 
@@ -40,7 +40,7 @@ pub trait OwnFlow: Send + Sync + fmt::Debug {
 pub struct Own(Arc<dyn OwnLaw>);
 
 impl Own {
-    /// This law.
+    /// Wraps this law.
     pub fn new(law: Arc<dyn OwnLaw>) -> Self {
         Self(law)
     }

@@ -241,7 +241,7 @@ pub enum GrantAct {
 pub struct GrantStart {
     /// Payload of a full packet; at least 1 byte.
     pub mss: Bytes,
-    /// The same packet on the wire.
+    /// Size of a full packet on the wire.
     pub packet: Bytes,
     /// Rate of the host's own link.
     pub line_rate: BitsPerSec,
@@ -255,7 +255,7 @@ pub struct GrantStart {
 
 /// A law of role `grant`.
 pub trait GrantLaw: Sized + Clone {
-    /// Its name in scenarios.
+    /// Name in scenarios.
     const NAME: &'static str;
     /// How it wants the list sorted.
     const ORDER: Order;

@@ -67,7 +67,7 @@ choice! {
     pub enum Estimate {
         /// What arrived over the rate before.
         Ratio = "ratio",
-        /// Those that the switch counts.
+        /// The number that the switch counts.
         Count = "count",
     }
 }
@@ -85,7 +85,7 @@ choice! {
 choice! {
     /// The rate at which hosts go on after a stop.
     pub enum Resume {
-        /// That before the stop.
+        /// The rate before the stop.
         Previous = "previous",
         /// The rate out of the queue since the window of the stop began, over the flows that filled it.
         Share = "share",
@@ -95,9 +95,9 @@ choice! {
 choice! {
     /// What the first window after a resume does.
     pub enum AfterResume {
-        /// It changes nothing.
+        /// No change.
         Hold = "hold",
-        /// It is like others.
+        /// An update, as in any other window.
         Update = "update",
     }
 }
@@ -108,7 +108,7 @@ decimal! {
 }
 
 or_word! {
-    /// A window, where somebody sets it.
+    /// A window, where the scenario sets it.
     pub struct Window: "auto" or Span, "a time from 100ns to 1s, such as \"10us\"" if |t| (LEAST..=MOST).contains(t);
 }
 
@@ -136,7 +136,7 @@ enum State {
     Asleep,
     /// A window ends at this time.
     Awake(Time),
-    /// The same, but it changes no rate.
+    /// A window ends at this time and changes no rate.
     Holding(Time),
     /// Hosts are stopped; so many flows had filled the queue.
     Stopped(f64),

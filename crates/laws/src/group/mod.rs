@@ -87,7 +87,7 @@ pub struct GroupStart {
 
 /// A law of role `group`.
 pub trait GroupLaw: Sized + Clone {
-    /// Its name in scenarios.
+    /// Name in scenarios.
     const NAME: &'static str;
     /// What a scenario may set. Every field has a published default.
     type Params: Clone + Default;

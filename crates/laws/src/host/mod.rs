@@ -71,7 +71,7 @@ pub enum Echo {
     /// None.
     #[default]
     Off,
-    /// Those that are ECN-capable, as RFC 3168 has it.
+    /// ECN-capable packets, as in RFC 3168.
     Capable,
     /// All, also those whose sender did not say that it understands marks.
     All,
@@ -108,19 +108,19 @@ or_word! {
 /// A counter of the machine that a law may want.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Signal {
-    /// That of [`HostEvent::WriteOccupancy`].
+    /// Counter of [`HostEvent::WriteOccupancy`].
     WriteOccupancy,
-    /// That of [`HostEvent::WriteInserts`].
+    /// Counter of [`HostEvent::WriteInserts`].
     WriteInserts,
-    /// That of [`HostEvent::ReadOccupancy`].
+    /// Counter of [`HostEvent::ReadOccupancy`].
     ReadOccupancy,
-    /// That of [`HostEvent::ReadInserts`].
+    /// Counter of [`HostEvent::ReadInserts`].
     ReadInserts,
-    /// That of [`HostEvent::NicDrops`].
+    /// Counter of [`HostEvent::NicDrops`].
     NicDrops,
-    /// That of [`HostEvent::SlowCpu`].
+    /// Counter of [`HostEvent::SlowCpu`].
     SlowCpu,
-    /// That of [`HostEvent::MemoryBytes`].
+    /// Counter of [`HostEvent::MemoryBytes`].
     MemoryBytes,
 }
 
@@ -233,7 +233,7 @@ pub struct HostStart {
 
 /// A law of role `host`.
 pub trait HostLaw: Sized + Clone {
-    /// Its name in scenarios.
+    /// Name in scenarios.
     const NAME: &'static str;
     /// What a scenario may set. Every field has a published default.
     type Params: Clone + Default;
@@ -250,7 +250,7 @@ pub trait HostLaw: Sized + Clone {
         Side::Receive
     }
 
-    /// Its signals beside their targets, if it has such.
+    /// Signals of the law with their targets, if it has targets.
     fn watched(&self) -> Option<Watched> {
         None
     }

@@ -45,7 +45,7 @@ whole! {
     pub struct Drops: "whole number of packets" from 1 to 1000000;
 }
 
-/// No counter rises so much in a window, in packets or kb/s: somebody has reset it. Memory: more than any machine of today moves.
+/// No counter rises so much in a window, in packets or kb/s: the counter was reset. Memory: more than any machine of today moves.
 const MOST_PACKETS: u64 = 1 << 40;
 const MOST_KBPS: u64 = 1_000_000_000_000;
 

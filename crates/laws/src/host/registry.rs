@@ -44,7 +44,7 @@ macro_rules! registry {
                 }
             }
 
-            /// Its signals beside their targets, if it has such.
+            /// Signals of the law with their targets, if it has targets.
             pub fn watched(&self) -> Option<Watched> {
                 match self {
                     $(Self::$law(law) => law.watched(),)+

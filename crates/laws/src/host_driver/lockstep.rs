@@ -20,7 +20,7 @@ const VERSION: u8 = 1;
 
 /// The way to an agent.
 pub trait Line: Send + Sync + fmt::Debug {
-    /// Sends `first`, and hands on each message that comes; what `answer` gives is sent back, until it gives none. Nobody else uses the line
+    /// Sends `first`, and hands on each message that comes; what `answer` gives is sent back, until it gives none. No other thread uses the line
     /// meanwhile. False: the agent has gone.
     fn converse(&self, first: &[u8], answer: &mut dyn FnMut(&[u8]) -> Option<Vec<u8>>) -> bool;
 }
@@ -212,7 +212,7 @@ impl Remote {
         });
         match end {
             Some(state) if state.due >= now => self.state = state,
-            _ => self.state.due = Time::MAX, // the agent has gone or makes no sense; whoever has the line says so
+            _ => self.state.due = Time::MAX, // the agent has gone or makes no sense; the owner of the line reports that
         }
     }
 

@@ -69,7 +69,7 @@ pub struct PoolStart {
     pub line: Bytes,
     /// Connections that share it, this one included; at least 1.
     pub connections: u32,
-    /// Round-trip time of the empty path, where somebody knows it.
+    /// Round-trip time of the empty path, where it is known.
     pub base_rtt: Option<Span>,
     /// Key for every random choice the law makes.
     pub seed: u64,
@@ -77,7 +77,7 @@ pub struct PoolStart {
 
 /// A law of role `pool`.
 pub trait PoolLaw: Sized + Clone {
-    /// Its name in scenarios.
+    /// Name in scenarios.
     const NAME: &'static str;
     /// What a scenario may set. Every field has a published default.
     type Params: Clone + Default;

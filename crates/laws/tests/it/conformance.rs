@@ -44,7 +44,7 @@ fn variants() -> Vec<FlowParams> {
     variants_by(|_| true)
 }
 
-/// The same without the bounds of numbers, at which a law may mean to stand still.
+/// Variants without the bounds of numbers, at which a law may mean to stand still.
 fn moderate_variants() -> Vec<FlowParams> {
     variants_by(|word| !word.bytes().all(|b| b.is_ascii_digit() || b == b'.'))
 }
@@ -260,7 +260,7 @@ proptest! {
         }
     }
 
-    /// A wake that nobody requested sets no window, threshold or rate, and leaves no trace.
+    /// A wake that was not requested sets no window, threshold or rate, and leaves no trace.
     #[test]
     fn a_spurious_wake_changes_nothing(at in starts(), steps in steps(), wakes in any::<u64>()) {
         for params in variants() {

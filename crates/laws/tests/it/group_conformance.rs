@@ -165,7 +165,7 @@ proptest! {
         }
     }
 
-    /// A wake that nobody requested does nothing and leaves no trace.
+    /// A wake that was not requested does nothing and leaves no trace.
     #[test]
     fn a_spurious_wake_changes_nothing(steps in steps(), wakes in any::<u64>()) {
         for params in variants() {
@@ -186,7 +186,7 @@ proptest! {
         }
     }
 
-    /// An aggregate that nobody uses any more requests no wake in the end.
+    /// An aggregate that is no longer used requests no wake in the end.
     #[test]
     fn an_idle_aggregate_falls_asleep(steps in steps()) {
         for params in variants() {

@@ -322,7 +322,7 @@ proptest! {
         }
     }
 
-    /// A wake that nobody requested does nothing and leaves no trace.
+    /// A wake that was not requested does nothing and leaves no trace.
     #[test]
     fn a_spurious_wake_changes_nothing(steps in steps(), wakes in any::<u64>()) {
         for params in variants() {

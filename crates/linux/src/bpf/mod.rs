@@ -132,7 +132,7 @@ impl AsFd for Link {
 const CGROUP: u32 = 3; // BPF_LINK_TYPE_CGROUP
 const TCX: u32 = 11;
 
-/// Detaches every program of this name from interfaces and cgroups, whoever holds its link. How many there were.
+/// Detaches every program of this name from interfaces and cgroups, even if another process holds its link. Returns their number.
 ///
 /// # Errors
 /// If the system refuses.

@@ -74,7 +74,7 @@ impl Attributes {
     /// That of [`Self::call`], and the command gives a descriptor.
     #[allow(unsafe_code)]
     unsafe fn open(&mut self, command: u32) -> io::Result<OwnedFd> {
-        // SAFETY: as the caller says; the kernel has just made the descriptor for us, and nobody else has it.
+        // SAFETY: as the caller says; the kernel has just made the descriptor for us, and no other code has it.
         unsafe { self.call(command).map(|fd| OwnedFd::from_raw_fd(fd)) }
     }
 }
@@ -267,7 +267,7 @@ pub(super) fn info(of: BorrowedFd<'_>) -> io::Result<[u8; 256]> {
     Ok(info)
 }
 
-/// Detaches what a link attached, whoever holds it.
+/// Detaches what a link attached, even if another process holds the link.
 #[allow(unsafe_code)]
 pub(super) fn detach(link: BorrowedFd<'_>) -> io::Result<()> {
     let mut attributes = Attributes::new().fd(0, link);

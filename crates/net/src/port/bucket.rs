@@ -57,7 +57,7 @@ impl Bucket {
         Self { refill: refill / unit, byte, depth, missing: 0, at: Time::ZERO }
     }
 
-    /// The same tokens from `now` on, in a bucket that fills as `other` does; what is missing rounds up to its unit.
+    /// Keeps the tokens and from `now` on fills as `other` does; what is missing rounds up to its unit.
     pub fn continue_as(&mut self, now: Time, other: Self) {
         let missing = (self.missing_at(now) * other.byte).div_ceil(self.byte);
         *self = Self { missing, at: now, ..other };

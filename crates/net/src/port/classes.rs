@@ -206,7 +206,7 @@ impl Port {
         if self.scheduled.weighs { self.next_by_sharing(waiting) } else { waiting.ilog2() as usize }
     }
 
-    /// The same, which changes no share: the class whose turn it is if nothing comes before.
+    /// The class whose turn comes next if nothing comes before. Changes no share.
     pub(super) fn class_to_come(&self, waiting: u8) -> usize {
         let sharing = self.cold.classes.as_ref().and_then(|classes| classes.sharing.as_ref());
         sharing.map_or(waiting.ilog2() as usize, |sharing| sharing.clone().choose(waiting))

@@ -13,7 +13,7 @@ macro_rules! counters {
             /// Names of the counters.
             pub const NAMES: &[&str] = &[$(stringify!($field)),*];
 
-            /// Their values, in the order of the names.
+            /// Values of the counters, in the order of the names.
             pub fn values(&self) -> [u64; Self::NAMES.len()] {
                 [$(self.$field),*]
             }
@@ -26,11 +26,11 @@ counters! {
     pub struct PortCounters {
         /// Packets whose transmission has begun.
         pub tx_packets: u64,
-        /// Their sizes, without wire overhead.
+        /// Bytes of these packets, without wire overhead.
         pub tx_bytes: u64,
         /// Packets refused for lack of buffer, or dropped by a watchdog.
         pub dropped_packets: u64,
-        /// Their sizes.
+        /// Bytes of these packets.
         pub dropped_bytes: u64,
         /// Credits beyond the limit of their queue: packets of the credit class, which are not among `dropped_packets`.
         pub dropped_credits: u64,

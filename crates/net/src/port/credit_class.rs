@@ -25,12 +25,12 @@ pub struct CreditClass {
     pub limit: Bytes,
 }
 
-/// Whose departures take tokens.
+/// Which departures take tokens.
 #[derive(Clone, Debug)]
 pub(super) enum Meter {
     /// All packets of the port.
     Shaper(Bucket),
-    /// Those of the credit class.
+    /// Packets of the credit class.
     Credits(CreditClass, Bucket),
 }
 

@@ -13,22 +13,22 @@ use std::collections::VecDeque;
 /// What a fault does to one direction of a cable.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum PortFault {
-    /// It dies.
+    /// The link goes down.
     Down,
-    /// It returns.
+    /// The link comes up again.
     Up,
-    /// Its rate becomes this.
+    /// The rate of the link becomes this.
     Rate(BitsPerSec),
-    /// It loses this share of packets.
+    /// The link loses this share of packets.
     Loss(f64),
-    /// It loses one packet, once it has been sent.
+    /// The link loses one packet, once it has been sent.
     Drop(DropRule),
 }
 
 /// One packet to lose: the n-th that is sent from now on, of those that go from end to end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DropRule {
-    /// Whose packets count; `None`: all.
+    /// Flow whose packets count; `None`: all.
     pub flow: Option<FlowId>,
     /// Number of the packet; the next is 1.
     pub nth: u64,

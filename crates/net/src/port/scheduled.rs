@@ -3,7 +3,7 @@
 //! A port is *work-conserving* ([`PortMode`]) while it has one rate of whole picoseconds per byte, is up, loses nothing at random, is not paused, and
 //! everything about it is in bytes. Whatever the order in which its packets go, its wire then works without a gap until all that was
 //! accepted has been sent. So limits and marks follow from that one time, as on a one-touch port, and what waits is served when
-//! somebody has to know: at the end of the window, or before a packet joins that could overtake what should have left before it.
+//! the result is needed: at the end of the window, or before a packet joins that could overtake what should have left before it.
 //! A work-conserving port that marks at dequeue, appends INT records or weighs classes is served up to `now` before it is touched, since all three
 //! depend on what waits as a packet leaves; and so is one of a switch with ingress accounting. A port in mode `PerPacket` is served so as well, one departure at a time.
 //!
@@ -158,7 +158,7 @@ impl Scheduled {
         self.bytes -= wire;
     }
 
-    /// The same as an answer.
+    /// Takes and returns the first packet of a class that has one.
     fn take(&mut self, class: usize) -> Packet {
         let mut packet = Packet::default();
         self.take_into(class, &mut packet);
@@ -355,13 +355,13 @@ impl Port {
         (Verdict::Accepted, waits == 0 || overtakes)
     }
 
-    /// Serves every departure of a work-conserving port that starts at or before `now`; nobody observes them.
+    /// Serves every departure of a work-conserving port that starts at or before `now`, without an observer.
     #[inline(never)]
     pub(super) fn serve_unobserved(&mut self, now: Time, out: &mut impl Out<Packet>) {
         self.serve_work_conserving(now, out, &mut |_, _, _| {});
     }
 
-    /// Offers a packet to a work-conserving port whose departures nobody observes.
+    /// Offers a packet to a work-conserving port without an observer of departures.
     #[inline(never)]
     pub(crate) fn offer_work_conserving(
         &mut self,
@@ -535,7 +535,7 @@ impl Port {
         }
     }
 
-    /// The same at a work-conserving port.
+    /// Next departure of a work-conserving port.
     #[inline(always)]
     pub(crate) fn next_in_order(&self) -> Time {
         let start = || self.hot.busy - self.waiting_time();
@@ -549,14 +549,14 @@ impl Port {
         if self.cold.meter.is_some() { self.start_of_metered(wire, paused) } else { wire }
     }
 
-    /// From now on somebody has to hear of each departure as it is served.
+    /// From now on an observer sees each departure as it is served.
     pub(crate) fn observe_departures(&mut self) {
         self.cold.observed = true;
         self.derive_mode();
     }
 
-    /// Whether a packet that joins now would be the next event of a scheduled port: nothing comes between. Not where somebody
-    /// has to hear of departures as they are served: of losses, or for an account. Nor where it waits for tokens.
+    /// Whether a packet that joins now would be the next event of a scheduled port: nothing comes between. Not where an observer
+    /// has to see departures as they are served: of losses, or for an account. Nor where it waits for tokens.
     #[inline]
     pub(super) fn departs_at_once(&self, now: Time, packet: &Packet) -> bool {
         self.is_scheduled()
@@ -588,7 +588,7 @@ impl Port {
         self.stamp_int(start, packet, out);
     }
 
-    /// The same, and it goes onto the wire.
+    /// A packet leaves the queue and goes onto the wire.
     #[inline]
     pub(super) fn depart(
         &mut self,
@@ -631,7 +631,7 @@ impl Port {
             return self.serve_work_conserving(start, out, departed); // any other starts later
         }
         if self.hot.mode == PortMode::Metered {
-            return self.serve_metered(start, out); // nobody has to hear of departures
+            return self.serve_metered(start, out); // no observer has to see departures
         }
         if self.cold.pause.concerns()
             && (self.fire_watchdog(start, out, departed) || self.send_pause_frame(start, out))

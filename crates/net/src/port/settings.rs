@@ -51,7 +51,7 @@ pub enum Form {
     /// In explicit queues, even where one touch would do. So it has to be where a peer may pause it, where the one class has a policy, and
     /// where a port may lose packets or get an odd rate later.
     Queued,
-    /// There, and each departure is an event of its own. For whoever watches departures, and as the slow twin of the other forms.
+    /// There, and each departure is an event of its own. For observers of departures, and as the slow twin of the other forms.
     Naive,
 }
 

@@ -1,7 +1,7 @@
 //! Classes that share a port by weight: deficit round robin below strict classes, as the bandwidth groups of IEEE 802.1Qaz.
 //!
 //! A class has its turn until it has sent its quantum; what it sends beyond that, at most a packet, is a debt that its next turn begins with (Adiseshu,
-//! Parulkar and Varghese, SIGCOMM 1996: surplus round robin). So nobody looks at the size of a packet before it goes. A class that has nothing to send keeps its
+//! Parulkar and Varghese, SIGCOMM 1996: surplus round robin). So the scheduler never looks at the size of a packet before it goes. A class that has nothing to send keeps its
 //! debts and no claims. When no class has, all is forgotten.
 //! Over any time in which two classes always have something, what they send differs from their weights by less than a quantum and a packet of each.
 
@@ -11,7 +11,7 @@ use super::classes::{CLASSES, bits};
 /// only be skipped. Assumption: switches differ.
 const QUANTUM: i64 = 2_048;
 
-/// Whose turn it is among classes that share.
+/// State of the turns among classes that share.
 #[derive(Clone, Debug)]
 pub(super) struct Shares {
     members: u8, // bit per class

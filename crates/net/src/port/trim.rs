@@ -15,7 +15,7 @@ use forebay_wire::{Flags, Kind, Packet};
 /// What becomes of a packet beyond the limit of its class.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub enum Over {
-    /// It is dropped.
+    /// The packet is dropped.
     #[default]
     Drop,
     /// Data is trimmed, all else dropped.

@@ -4,7 +4,7 @@
 
 use super::classes::{CLASSES, bits};
 
-/// Whose turn it is among classes that take turns.
+/// State of the turns among classes that take turns.
 #[derive(Clone, Debug)]
 pub(super) struct Turns {
     members: u8, // bit per class

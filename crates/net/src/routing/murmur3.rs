@@ -144,7 +144,7 @@ mod tests {
         assert_eq!(reference(b"", 1), 0x514e_28b7);
     }
 
-    /// The same from its description, byte by byte, tail included.
+    /// MurmurHash3 from its description, byte by byte, tail included.
     fn reference(key: &[u8], seed: u32) -> u32 {
         let mut h = seed;
         let mix = |k: u32| {

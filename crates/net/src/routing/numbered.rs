@@ -51,7 +51,7 @@ pub struct PathCounts {
 }
 
 impl PathCounts {
-    /// Those of the routes of all switches.
+    /// Path counts of the routes of all switches.
     pub fn of(routes: &[Routes]) -> Self {
         let racks: Vec<&Routes> =
             routes.iter().filter(|of| of.tor().is_some() && !of.beyond.is_empty()).collect();

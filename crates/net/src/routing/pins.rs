@@ -7,7 +7,7 @@ use forebay_engine::NodeId;
 /// The way of a flow's data, or of its answers, from switch to switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Path {
-    /// Whose.
+    /// Flow that takes the path.
     pub flow: u32,
     /// Whether of its answers.
     pub reverse: bool,

@@ -1,7 +1,7 @@
 //! Pause as a stage of the switch: ingress ports that pause their senders, and ports that their peers have paused.
 //!
 //! Exact without an event per departure: while nothing is paused ports are served whenever they are touched, as ever, and an
-//! arrival that would pause somebody has all of them served first. While something is paused, everything that
+//! arrival that would cause a pause has all of them served first. While something is paused, everything that
 //! happens here first serves the departures before it in their true order over all ports, since each of them may end the pause,
 //! and the frame that says so takes its place in that order. Nothing can happen in between, so nothing is late.
 
@@ -80,7 +80,7 @@ impl Switch {
         }
     }
 
-    /// The same where bounds do not decide, or the port is not work-conserving. If anything is paused, all has been served up to `now`, and
+    /// A packet arrives where bounds do not decide, or the port is not work-conserving. If anything is paused, all has been served up to `now`, and
     /// in any case the port.
     #[inline(never)]
     fn arrive_served(
@@ -171,7 +171,7 @@ impl Switch {
     }
 }
 
-/// Whether a packet that joins a port has a place and pauses nobody, on bounds.
+/// Whether a packet that joins a port has a place and causes no pause, on bounds.
 #[inline(never)]
 fn passes_on_bounds(
     ingress: &Ingresses,

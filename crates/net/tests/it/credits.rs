@@ -363,7 +363,7 @@ fn answers(world: &mut World, rng: &mut Stream, end: u64) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever hosts send, from however far, over ways that are blocked now and then, and whatever else the port sends: nothing goes
+    /// For any traffic of hosts at any distance, over ways that are blocked now and then, and whatever else the port sends: nothing goes
     /// without credit beyond what may go in advance (asserted at every event), everything arrives, credits given are those requested,
     /// and the down port never holds more than racks times that, of one rack what the port sends in a round trip if that is more, a
     /// packet of each rack and a credit, and the queue that what no credit let go would make alone.

@@ -94,7 +94,7 @@ fn trimming(classes: u8, rng: &mut Stream) -> [ClassPolicy; CLASSES] {
     all
 }
 
-/// The same where nothing but strict order and limits counts: that of the highest class in bytes, those of others in bytes or packets.
+/// Classes of which nothing but strict order and limits counts: that of the highest class in bytes, those of others in bytes or packets.
 fn only_limits(classes: u8, rng: &mut Stream) -> [ClassPolicy; CLASSES] {
     let mut all = trimming(classes, rng);
     for policy in &mut all {

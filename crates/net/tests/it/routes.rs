@@ -74,7 +74,7 @@ fn walk(
     })
 }
 
-/// The same where `port` says by which port a switch forwards.
+/// Cables that a packet crosses, where `port` says by which port a switch forwards.
 fn walk_by(
     fabric: &Fabric,
     (src, dst): (u32, u32),

@@ -50,7 +50,7 @@ proptest! {
         for seq in 0..4_000u64 {
             now += rng.below(2 * 1_000 * 800 / (ports as u64 + 2));
             if rng.below(300) == 0 {
-                now += 30_000_000; // a pause, in which all queues run dry and nobody looks
+                now += 30_000_000; // a pause, in which all queues run dry without a look
             }
             let hot = rng.below(3) > 0;
             let port = if hot { rng.below(2) as usize } else { rng.below(ports as u64) as usize };

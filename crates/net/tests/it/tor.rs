@@ -157,7 +157,7 @@ fn answers_to_the_receiver_take_their_share_of_its_port() {
     }
 }
 
-/// Nothing is lost, so nobody requests again, though a rack waits for credits all the time.
+/// Nothing is lost, so no request is repeated, though a rack waits for credits all the time.
 #[test]
 fn who_gets_credits_does_not_ask() {
     let mut world = world(Bundle::COUNT, 10_000);
@@ -168,7 +168,7 @@ fn who_gets_credits_does_not_ask() {
 }
 
 /// Between switches one packet of twenty is lost, or one of two: data, credits, and repeated requests. Every queue comes to its
-/// end, no credit came that was not given, and in the end nobody waits for anything.
+/// end, no credit came that was not given, and in the end no queue waits for anything.
 #[test]
 fn queues_drain_whatever_is_lost() {
     for (bundle, loss) in [
@@ -195,7 +195,7 @@ fn queues_drain_whatever_is_lost() {
     }
 }
 
-/// Whoever shares a queue: at every microsecond no queue has sent more ahead of credits than it may, credits that came were given, what
+/// For any sharing of queues: at every microsecond no queue has sent more ahead of credits than it may, credits that came were given, what
 /// was given was requested, and no port holds more than all racks may send in advance, or what it sends in a round trip, and a
 /// packet of each. In the end all of it was given, and all that was sent has arrived.
 #[test]
@@ -282,7 +282,7 @@ fn a_rack_credits_itself() {
     assert_eq!(world.dropped(), 0);
 }
 
-/// When nobody sends any more, credits are as at the start, no queue holds anything and no timer runs.
+/// When no host sends any more, credits are as at the start, no queue holds anything and no timer runs.
 #[test]
 fn everything_comes_to_rest() {
     for bundle in [Bundle::LITERAL, Bundle::RECOMMENDED, Bundle::COUNT] {

@@ -34,7 +34,7 @@ const FORMS: [Form; 3] = [Form::Any, Form::Queued, Form::Naive];
 /// `f` of 2 packets stay whole where `f * 1538 + (2 - f) * 84 = 1538`: 94.2 % of line rate, and 52.9 % of arrivals are trimmed. Each sender has half of what is whole, within 1 %.
 ///
 /// Two senders that are in step to the byte have it only if now one and now the other comes first. In the 5.8 % of rounds in which headers have taken the wire, the queue is full when the first comes: both
-/// toss for the last place, and whoever tosses second has it a quarter of the time more often: 1.5 % more than half. A simulation in which both send at once keeps the order of the ports.
+/// toss for the last place, and the one that tosses second has it a quarter of the time more often: 1.5 % more than half. A simulation in which both send at once keeps the order of the ports.
 #[test]
 fn two_senders_at_line_rate_share_a_port_by_the_coin() {
     let (packets, bytes) = (Length::Packets(8), Length::Bytes(8 * 1_538));

@@ -20,7 +20,7 @@ const PIECE: usize = 1 << 16;
 /// A capture that has been written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CaptureFile {
-    /// Its path in the run directory, with `/`.
+    /// Path in the run directory, with `/`.
     pub file: String,
     /// Frames in it.
     pub frames: u64,

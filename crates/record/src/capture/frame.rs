@@ -31,7 +31,7 @@ pub struct TcpBits {
 pub enum Note {
     /// Nothing.
     Nothing,
-    /// It crossed no cable: it stands there so that a reader knows the options of this flow's connection.
+    /// A frame that crossed no cable. It tells a reader the options of this flow's connection.
     Synthetic {
         /// The flow.
         flow: u32,
@@ -77,7 +77,7 @@ pub struct Frame {
     pub payload: u16,
     /// Packets that the queue refused since the frame before, outbound.
     pub drops: u32,
-    /// Its comment.
+    /// Comment of the frame.
     pub note: Note,
 }
 

@@ -46,7 +46,7 @@ pub struct PortTotals {
     pub end: Time,
 }
 
-/// Who takes the frames of one simulation.
+/// Takes the frames of one simulation.
 pub trait Sink: Send {
     /// Ports that will be heard of, by index from here on, and hosts that may send, by number and name.
     fn begin(&mut self, ports: Vec<CapturedPort>, hosts: &[(u32, String)]);

@@ -40,9 +40,9 @@ pub struct RoceFrame {
 pub enum RoceKind {
     /// A piece of a message that is sent.
     Send {
-        /// Its first.
+        /// First piece of the message.
         first: bool,
-        /// Its last.
+        /// Last piece of the message.
         last: bool,
         /// AckReq of the BTH.
         ack_request: bool,

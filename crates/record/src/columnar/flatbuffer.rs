@@ -87,7 +87,7 @@ fn write(bytes: &mut Vec<u8>, node: Node) -> usize {
     }
 }
 
-/// Its vtable, its fields, and then what they refer to.
+/// Appends a table: its vtable, its fields, and then what the fields refer to.
 fn table(bytes: &mut Vec<u8>, slots: Vec<Slot>) -> usize {
     let (mut places, mut size) = (Vec::with_capacity(slots.len()), 4_usize);
     for slot in &slots {

@@ -81,7 +81,7 @@ impl Struct {
         one
     }
 
-    /// Its bytes.
+    /// Bytes of the struct.
     pub fn end(mut self) -> Vec<u8> {
         self.bytes.push(0);
         self.bytes

@@ -30,7 +30,7 @@ use forebay_units::{Bytes, Span, Time};
 
 /// One column of a table of rows `R`.
 pub struct Column<R: 'static> {
-    /// Its name in the header.
+    /// Name in the header.
     pub name: &'static str,
     /// Unit of its values; empty for names, numbers of things and ratios.
     pub unit: &'static str,
@@ -51,7 +51,7 @@ type Set<R> = fn(&mut R, &Cell<'_>) -> Result<(), RecordError>;
 /// How the values of a column add up over rows and seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Total {
-    /// They do not.
+    /// No total.
     No,
     /// To their sum.
     Sum,
@@ -172,9 +172,9 @@ use columns;
 
 /// A column of some table, for people.
 pub struct Explained {
-    /// Its name.
+    /// Name of the column.
     pub name: &'static str,
-    /// Its unit; empty for none.
+    /// Unit; empty for none.
     pub unit: &'static str,
     /// What it means.
     pub doc: &'static str,

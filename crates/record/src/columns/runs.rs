@@ -14,7 +14,7 @@ pub struct Host {
     pub(crate) name: String,
 }
 
-/// The same for all simulations, so it is written with the first.
+/// Hosts are the same in all simulations, so the table is written with the first.
 pub(crate) static HOSTS: Of<Host> = Of {
     file: "hosts.csv",
     always: true,

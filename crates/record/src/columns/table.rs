@@ -189,12 +189,12 @@ impl Cell<'_> {
         self.parse(self.text())
     }
 
-    /// The same; `None` if it is empty.
+    /// A number that need not be whole; `None` if the cell is empty.
     pub fn some<T: FromStr>(&self) -> Result<Option<T>, RecordError> {
         if self.text().is_empty() { Ok(None) } else { self.float().map(Some) }
     }
 
-    /// Such numbers, parted by semicolons, as many as [`MOST_VALUES`] at most.
+    /// Numbers that need not be whole, parted by semicolons, at most [`MOST_VALUES`].
     pub fn floats<T: FromStr>(&self) -> Result<Vec<T>, RecordError> {
         let values = || self.text().split(';').filter(|value| !value.is_empty());
         let have = values().count();

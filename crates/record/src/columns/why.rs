@@ -1,4 +1,4 @@
-//! `why.csv` and `why_rpcs.csv`, in run directories of which somebody asked where completion times went: of flows, and of RPCs.
+//! `why.csv` and `why_rpcs.csv`, in run directories in which completion times were explained: of flows, and of RPCs.
 
 use super::Of;
 use super::columns;

@@ -16,7 +16,7 @@ pub(crate) enum Value<'a> {
     Ratio(Option<f64>),
     /// The shortest text that reads back to the same value.
     Exact(f64),
-    /// The same in single precision; empty if there is none.
+    /// The shortest text in single precision; empty if there is none.
     Single(Option<f32>),
     /// Values parted by semicolons, each as [`Value::Exact`].
     List(&'a [f64]),

@@ -73,7 +73,7 @@ impl Rows {
         Ok(rows)
     }
 
-    /// The same of a table that every run has in the end; `None` if the run has died or is at work, and had not begun it.
+    /// Opens a table that every run has in the end; `None` if the run has died or is at work, and had not begun it.
     pub fn open_if_begun(
         dir: &Path,
         name: &str,
@@ -84,7 +84,7 @@ impl Rows {
         if early { Ok(None) } else { Self::open(dir, name, header, needed).map(Some) }
     }
 
-    /// The same of a table that only some runs have; `None` if this one has not.
+    /// Opens a table that only some runs have; `None` if this one has not.
     pub fn open_if_any(
         dir: &Path,
         name: &str,

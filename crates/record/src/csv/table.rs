@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 /// Rows are handed to the system in pieces of about this size.
 const PIECE: usize = 1 << 18;
 
-/// In a run directory that is written, locked by whoever writes it.
+/// In a run directory that is written, locked by the writer.
 pub(crate) const LOCK: &str = "run.lock";
 
 /// Suffix of a file that is not finished.

@@ -44,7 +44,7 @@ fn is_folder(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
 }
 
-/// A folder where a run writes a file: somebody made it, and no run can have its place.
+/// A folder where a run writes a file: it was not made by a run, so no run can have its place.
 pub(super) fn in_the_way(dir: &Path) -> Option<PathBuf> {
     entries(dir).find(|path| is_folder(path))
 }

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Invariant: a directory with its own name is whole, and a whole one goes only when another whole one takes its place.
-//! The system unlocks the lock when the writer ends, however it ends, so a `NAME.partial` that nobody has locked is what a
-//! run left that did not come to its end. Files in a directory that no run writes are somebody's: [`contents`] has the list, and
+//! The system unlocks the lock when the writer ends, however it ends, so a `NAME.partial` without a lock is what a
+//! run left that did not come to its end. Files in a directory that no run writes belong to the user: [`contents`] has the list, and
 //! they move on to the run that takes the place.
 
 use super::{contents, unfinished};
@@ -54,7 +54,7 @@ fn clean(path: &Path) -> PathBuf {
     path.components().collect()
 }
 
-/// Whether somebody writes a run there now.
+/// Whether a process writes a run there now.
 pub(super) fn at_work(dir: &Path) -> bool {
     let lock = OpenOptions::new().write(true).open(dir.join(LOCK));
     lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
@@ -82,7 +82,7 @@ impl Claim {
         if !fresh {
             remove_run(&claim.work)?;
         }
-        // Somebody may have come to an end there in the meantime.
+        // Another run may have ended there in the meantime.
         if let Err(error) = check(&claim.target, if_exists) {
             claim.abandon();
             return Err(error);
@@ -191,7 +191,7 @@ fn is_mount_point(path: &Path) -> bool {
     path.file_name().is_none()
 }
 
-/// Makes the working directory, or takes over one that nobody holds. Also says whether nothing was in it.
+/// Makes the working directory, or takes over one without a lock. Also says whether nothing was in it.
 fn hold(target: &Path, work: &Path) -> Result<(File, bool), RecordError> {
     let path = work.join(LOCK);
     loop {

@@ -77,7 +77,7 @@ fn remove(dir: &Path) -> Result<(), RecordError> {
 /// What a run has that is at work, or was killed, or could not write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unfinished {
-    /// Whether somebody still writes it.
+    /// Whether a process still writes the run.
     pub at_work: bool,
     /// Seeds that are whole.
     pub whole: Vec<u64>,

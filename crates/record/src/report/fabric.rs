@@ -35,7 +35,7 @@ struct Measure {
     /// What the darkest shade stands for.
     full: f64,
     text: fn(f64) -> String,
-    /// The same in each interval.
+    /// The measure in each interval.
     over_time: over_time::What,
 }
 

@@ -42,7 +42,7 @@ struct Frame<'a> {
     end_us: f64,
     low: f64,
     top: f64,
-    /// That have series.
+    /// Seeds with series.
     seeds: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Where completion times went, of flows and RPCs that somebody asked about: bars of parts by size class, one by one, ports that cost most,
+//! Where completion times went, of the flows and RPCs that were asked for: bars of parts by size class, one by one, ports that cost most,
 //! and flows that stood ahead.
 //!
 //! Each bar opens to the table of its parts, without a script.
@@ -123,7 +123,7 @@ impl Words {
     }
 }
 
-/// The section; none where nobody asked.
+/// The section; none if no completion time was explained.
 pub(super) fn section(about: &About, runs: &[RunRecord]) -> Option<String> {
     let explained = explained(runs);
     if explained.is_empty() {

@@ -34,7 +34,7 @@ pub struct HostMemory {
     pub nic_arrived_packets: u64,
     /// Of these, packets that the NIC dropped.
     pub nic_dropped_packets: u64,
-    /// Their share.
+    /// Share of packets that the NIC dropped.
     pub nic_drop_share: Estimate,
     /// Most bytes that the NIC buffer held in any seed, warm-up included.
     pub nic_buffer_peak_bytes: u64,
@@ -44,7 +44,7 @@ pub struct HostMemory {
     pub other_nics_gigabytes_per_s: Estimate,
     /// Memory traffic of all antagonists, GB/s.
     pub antagonist_gigabytes_per_s: Estimate,
-    /// The same by antagonist; empty for several hosts.
+    /// Memory traffic by antagonist, GB/s; empty for several hosts.
     pub antagonists_gigabytes_per_s: Vec<Estimate>,
     /// Cores that ran the stack and copied.
     pub reader_cores: Estimate,
@@ -69,7 +69,7 @@ pub struct HostMemory {
     /// Share of the buffers read that were not in the cache; without a value where buffers are not followed.
     #[serde(default)]
     pub cache_miss_share: Estimate,
-    /// The same by `[[traffic]]` entry; empty unless cores read data of two.
+    /// Share of uncached buffers by `[[traffic]]` entry; empty unless cores read data of two.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cache_miss_shares_by_traffic: Vec<Estimate>,
     /// Share of the buffers written that were in the cache.
@@ -94,9 +94,9 @@ pub struct Waits {
     pub receive_window: Estimate,
     /// The pacing rate held the sender back.
     pub pacing: Estimate,
-    /// Its NIC was busy with others.
+    /// The sender's NIC was busy with other flows.
     pub nic: Estimate,
-    /// Its switch had paused it (PFC).
+    /// The switch had paused the sender's NIC (PFC).
     #[serde(default)]
     pub pause: Estimate,
 }

@@ -165,7 +165,7 @@ pub struct FlowClass {
     pub slowdown: Distribution,
     /// Receiver-delivered FCT in microseconds.
     pub fct_us: Distribution,
-    /// The same ratio by sender-acked FCT.
+    /// Slowdown by sender-acked FCT.
     pub slowdown_acked: Distribution,
     /// Sender-acked FCT in microseconds.
     pub fct_acked_us: Distribution,
@@ -227,7 +227,7 @@ pub struct Network {
     /// Credits, grants and pulls that receivers sent as packets of their own.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub credits_sent: u64,
-    /// Those that came and released something.
+    /// Credits, grants and pulls that arrived and released data.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub credits_used: u64,
     /// Data packets that came with an older credit than one before them.
@@ -243,7 +243,7 @@ pub struct Network {
     pub pause_frames: u64,
     /// Time for which ports were paused, all ports together.
     pub paused_us: f64,
-    /// That of the port that was paused longest in one seed.
+    /// Pause time of the port that was paused longest in one seed.
     pub paused_most_us: f64,
     /// Which one; empty if none was.
     pub paused_most_port: String,
@@ -262,9 +262,9 @@ pub struct Network {
     pub port_totals: BTreeMap<String, u64>,
     /// Payload handed to applications per second of virtual time, all hosts together.
     pub goodput_gbps: Estimate,
-    /// The same per host, receiving or not.
+    /// Goodput per host, receiving or not.
     pub goodput_per_host_gbps: Estimate,
-    /// The same per receiver: a host that some flow was sent to.
+    /// Goodput per receiver: a host that some flow was sent to.
     #[serde(default)]
     pub goodput_per_receiver_gbps: Estimate,
     /// Receivers, of the seed that has most.
@@ -333,7 +333,7 @@ pub struct Tier {
     pub mark_fraction: f64,
     /// Mean utilisation of its links over all seeds, as a fraction of 1.
     pub utilisation_mean: f64,
-    /// That of its busiest link.
+    /// Utilisation of the busiest link.
     pub utilisation_max: f64,
     /// Largest queue of any of its ports.
     pub max_queue_bytes: u64,

@@ -392,7 +392,7 @@ fn done(completed: u64, not_finished: u64) -> String {
     }
 }
 
-/// The same where there is room for both; else completed ones alone.
+/// Completed and started ones where there is room for both, else completed ones alone.
 fn done_within(completed: u64, not_finished: u64, room: usize) -> String {
     let both = done(completed, not_finished);
     if both.chars().count() < room { both } else { count(completed) }

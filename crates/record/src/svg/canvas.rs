@@ -189,7 +189,7 @@ impl Canvas {
         }
     }
 
-    /// The same beside a mark: each a point, a series and a text.
+    /// Draws names next to marks: each a point, a series and a text.
     pub fn marked_labels(&mut self, mut labels: Vec<(Point, usize, String)>, lowest: f64) {
         move_apart(&mut labels, lowest);
         for ((x, y), series, text) in labels {

@@ -9,7 +9,7 @@ pub struct Margins(pub f64, pub f64, pub f64, pub f64);
 
 /// A figure of a page that is being drawn.
 pub struct Chart {
-    /// Its axes and shapes.
+    /// Axes and shapes.
     pub plot: Plot,
     height: f64,
     hover: Hover,

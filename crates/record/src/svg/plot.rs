@@ -39,12 +39,12 @@ impl Frame {
         Self { top: self.top + by, bottom: self.bottom + by, ..self }
     }
 
-    /// Its width.
+    /// Width of the frame.
     pub fn width(self) -> f64 {
         self.right - self.left
     }
 
-    /// Its middle, left to right.
+    /// Horizontal middle of the frame.
     pub fn middle(self) -> f64 {
         (self.left + self.right) / 2.0
     }

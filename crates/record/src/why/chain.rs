@@ -26,7 +26,7 @@ pub struct Piece {
 }
 
 impl Piece {
-    /// Its length.
+    /// Length of the piece.
     pub fn span(&self) -> Span {
         self.to.since(self.from)
     }
@@ -136,7 +136,7 @@ impl Way {
         Some(received.iter().find(|one| one.upto >= self.upto)?.at)
     }
 
-    /// Its flow, as if it began and ended with it.
+    /// The flow, as if it began and ended with this message.
     fn within(&self, start: Time, done: Time) -> FollowedFlow {
         FollowedFlow { size: self.upto, start, done, ..self.flow }
     }
@@ -194,11 +194,11 @@ struct Walk<'a> {
     pieces: Vec<Piece>,
 }
 
-/// Who let a sender send.
+/// Event that let a sender send.
 enum Cause {
     /// A packet of data that came to the receiver, whose answer released it.
     Data(Left),
-    /// Nobody: the sender could send from the start.
+    /// No event: the sender could send from the start.
     Start,
     /// The log does not tell.
     Unknown,
@@ -248,7 +248,7 @@ impl<'a> Walk<'a> {
         self.reach_behind(from, part, link, None);
     }
 
-    /// The same, behind packets of a flow.
+    /// Adds what happened back to `from`, behind packets of a flow.
     fn reach_behind(&mut self, from: Time, part: Part, link: Option<u32>, behind: Option<u32>) {
         let from = from.max(self.flow.start);
         if from >= self.at {
@@ -287,7 +287,7 @@ impl<'a> Walk<'a> {
     fn climb(&mut self, at: Time, host: usize, otherwise: Part) {
         let HostStages { ring, memory } = self.flow.host[host];
         let node = if host == 0 { self.flow.src } else { self.flow.dst };
-        // A packet that came to memory later cannot be what somebody waited for; whether the log has it depends on the end of the log.
+        // A packet that came to memory later cannot be what a flow waited for; whether the log has it depends on the end of the log.
         let landing = self.index.landing(self.flow.flow, node, at);
         if let Some(landing) = landing.filter(|one| memory && one.landed <= self.at) {
             self.reach(landing.landed, if ring { Part::Ring } else { Part::Iio }, None);

@@ -20,7 +20,7 @@ impl<K: Copy + Ord, T> Few<K, T> {
         Some(&self.of[self.keys.binary_search(&key).ok()?])
     }
 
-    /// The same, to be changed.
+    /// Mutable value of a key.
     pub fn get_mut(&mut self, key: K) -> Option<&mut T> {
         if self.keys.get(self.last) != Some(&key) {
             self.last = self.keys.binary_search(&key).ok()?;
@@ -39,7 +39,7 @@ impl<K: Copy + Ord, T> Few<K, T> {
         self.of.iter()
     }
 
-    /// The same, to be changed.
+    /// All values, mutable.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.of.iter_mut()
     }

@@ -44,7 +44,7 @@ impl OfFlow {
 pub(super) struct Message {
     /// The stream.
     pub stream: u32,
-    /// Its number there, from 1 on.
+    /// Number in the stream, from 1 on.
     pub number: u32,
     /// Where it begins and ends in the stream, in bytes.
     pub bytes: (u64, u64),
@@ -137,7 +137,7 @@ impl<'a> Index<'a> {
         Some(&of[at].1)
     }
 
-    /// Whose packet was sent on a link just before `at`, and since when, where the end of its transmission is `latest` at most.
+    /// The flow whose packet was sent on a link just before `at`, and since when. The end of its transmission is `latest` at most.
     pub fn sent_before(&self, link: u32, at: Time, latest: Time) -> (Time, Option<u32>) {
         let node = self.log.links[link as usize].from;
         let of = self.log.nodes.get(node as usize).and_then(|node| node.ahead.get(link));

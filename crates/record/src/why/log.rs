@@ -40,7 +40,7 @@ pub struct LinkOf {
 /// A flow that was followed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FollowedFlow {
-    /// Its number.
+    /// Number of the flow.
     pub flow: u32,
     /// Sending host.
     pub src: u32,
@@ -93,9 +93,9 @@ pub struct NodeLog {
 /// Packets of one flow, or of one message of a stream, at a node.
 #[derive(Clone, Debug, Default)]
 pub struct Packets {
-    /// Those that came, by time.
+    /// Packets that came, by time.
     pub arrived: Vec<Arrived>,
-    /// Those that left, by link and end of transmission.
+    /// Packets that left, by link and end of transmission.
     pub left: Few<u32, Vec<Left>>,
 }
 
@@ -159,7 +159,7 @@ pub struct Arrived {
 /// What a packet of a followed flow found when it came to a switch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Found {
-    /// Its flow.
+    /// Flow of the packet.
     pub flow: u32,
     /// Which packet.
     pub id: PacketId,
@@ -190,7 +190,7 @@ pub struct Left {
     pub resent: bool,
     /// ECN: congestion experienced.
     pub ce: bool,
-    /// It carries payload, or did until a switch cut that off.
+    /// The packet carries payload, or did until a switch trimmed it.
     pub payload: bool,
     /// A switch has cut off its payload.
     pub trimmed: bool,
@@ -210,7 +210,7 @@ impl Left {
 pub struct Ahead {
     /// End of its transmission.
     pub end: Time,
-    /// Its flow.
+    /// Flow of the packet that left.
     pub flow: u32,
 }
 
@@ -228,7 +228,7 @@ pub struct Paused {
 /// What a sender waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Waits {
-    /// Its turn at the NIC.
+    /// A turn at the NIC.
     Nic,
     /// All that was written has left.
     Application,
@@ -243,7 +243,7 @@ pub enum Waits {
 /// An event changed a sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SenderEvent {
-    /// Its flow.
+    /// Flow of the sender.
     pub flow: u32,
     /// When.
     pub at: Time,
@@ -268,7 +268,7 @@ pub struct SenderEvent {
 /// A packet came to memory, at a host whose path there is modelled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Landing {
-    /// Its flow.
+    /// Flow of the packet.
     pub flow: u32,
     /// When it had come over the cable.
     pub came: Time,
@@ -283,7 +283,7 @@ pub struct Landing {
 /// An event changed a receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Received {
-    /// Its flow.
+    /// Flow of the receiver.
     pub flow: u32,
     /// When.
     pub at: Time,

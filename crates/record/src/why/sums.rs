@@ -78,7 +78,7 @@ impl Line {
         }
     }
 
-    /// Whose packets stood ahead for most of it, `behind 3 flows of host[12]`; empty where that is not known.
+    /// The flows whose packets were ahead for most of the time, `behind 3 flows of host[12]`; empty where that is not known.
     pub fn behind(&self, run: &RunRecord) -> String {
         let all: u128 = self.behind.values().sum();
         if all == 0 || all * 2 < self.ps {
@@ -171,7 +171,7 @@ pub fn number_of(rows: &[&WhyRow]) -> usize {
     rows.iter().map(|row| row.of).collect::<BTreeSet<Whose>>().len()
 }
 
-/// The same in words: `3 flows`, or `3 RPCs` where they are about these alone.
+/// Number of flows or RPCs in words: `3 flows`, or `3 RPCs` if all rows are about RPCs.
 pub fn count(rows: &[&WhyRow]) -> String {
     let rpcs = rows.iter().all(|row| row.of.rpc().is_some());
     human::counted(number_of(rows), if rpcs { "RPC" } else { "flow" })
@@ -226,7 +226,7 @@ mod tests {
             ..queued(0, "", 0, 10)
         };
         let rows = [
-            queued(0, "leaf[0]->host[3]", 0, 5), // its own packets count as queueing, and behind nobody else
+            queued(0, "leaf[0]->host[3]", 0, 5), // its own packets count as queueing, and behind no other flow
             queued(0, "leaf[0]->host[3]", 1, 25),
             queued(0, "leaf[0]->host[3]", 2, 60),
             sent,

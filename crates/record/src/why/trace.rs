@@ -8,7 +8,7 @@ use forebay_units::{Span, Time};
 pub struct Trace {
     /// Where its payload begins in the flow.
     pub seq: u64,
-    /// Its copies, in the order in which they left; one, unless it was sent again.
+    /// Copies of the packet, in the order in which they left; one, unless the packet was sent again.
     pub copies: Vec<Trip>,
 }
 
@@ -32,7 +32,7 @@ pub struct Hop {
     pub found: Option<u64>,
     /// Link of the port.
     pub link: Option<u32>,
-    /// Its transmission; `None` where it has not left.
+    /// Transmission of the copy; `None` if the copy has not left.
     pub left: Option<Left>,
     /// Whether the node has marked it.
     pub marked: bool,

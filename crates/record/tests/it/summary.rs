@@ -254,7 +254,7 @@ fn paths_to_memory_are_told_by_host_and_on_average() {
     assert_eq!(summary.network.host_marked_packets, 600_000);
 }
 
-/// No fabric port drops, and still nobody reads that nothing was lost.
+/// No fabric port drops, and still the summary does not say that nothing was lost.
 #[test]
 fn drops_of_nics_stand_beside_those_of_ports() {
     let mut one = with_memory(run(1, 50));

@@ -155,7 +155,7 @@ pub(crate) const PAUSES_NOTHING: &str =
     "pauses nothing; write the classes that must not be dropped, for instance [3]";
 
 impl Pause {
-    /// These settings, if any port pauses by them.
+    /// Returns the settings if a port pauses by them.
     pub fn on(&self) -> Option<&Self> {
         (*self != Self::Off).then_some(self)
     }

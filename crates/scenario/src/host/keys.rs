@@ -49,7 +49,7 @@ macro_rules! host_keys {
         }
 
         impl HostChange {
-            /// These settings where there are any, else those of `settings`.
+            /// Settings of the change where it has any, else those of `settings`.
             pub fn over(&self, settings: HostSettings) -> HostSettings {
                 HostSettings {
                     $($key: self.$key.unwrap_or(settings.$key),)*
@@ -57,7 +57,7 @@ macro_rules! host_keys {
                 }
             }
 
-            /// These settings, and for the others what a profile has of its own.
+            /// Settings of the change. The rest come from the profile.
             pub(super) fn with(mut self, profile: Option<HostProfile>) -> Self {
                 if let Some(profile) = profile {
                     let linux = profile == HostProfile::Linux;

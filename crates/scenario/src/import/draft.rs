@@ -60,7 +60,7 @@ impl Draft {
         self.notes.push(Note { place: place.into(), fate, text: text.into() });
     }
 
-    /// Its text. The commonest link of each tier stands once; cables say only where they differ.
+    /// Text of the draft. The commonest link of each tier is written once; cables say only where they differ.
     fn text(&self) -> String {
         let mut text = String::new();
         for line in self.title.lines() {

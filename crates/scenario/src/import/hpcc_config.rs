@@ -26,15 +26,15 @@ enum Shape {
 /// What becomes of a key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum To {
-    /// It is read where settings are made; these are all that are.
+    /// A key that is read where settings are made. No other key is.
     Read,
-    /// It is a parameter of laws ([`PARAMS`]).
+    /// A parameter of laws ([`PARAMS`]).
     Law,
-    /// It says where the source writes what forebay writes anyway.
+    /// A key that says where the source writes what forebay writes anyway.
     Output,
     /// The source reads it and uses it nowhere.
     Unused,
-    /// It has no key here: what is done is fixed, and is the same for one of its values ([`FIXED`]).
+    /// A key without a counterpart: behaviour here is fixed, and is that of one of its values ([`FIXED`]).
     Fixed,
 }
 
@@ -196,7 +196,7 @@ struct Settings {
     buffer: u64,
     /// Values of keys of [`To::Law`], with their lines.
     law: Vec<(&'static str, String, usize)>,
-    /// The same of keys of [`To::Fixed`].
+    /// Values of keys of [`To::Fixed`], with their lines.
     fixed: Vec<(&'static str, String, usize)>,
     /// Keys that are there and that the source uses nowhere, or that name its output.
     unused: Vec<&'static str>,

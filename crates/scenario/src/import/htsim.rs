@@ -105,7 +105,7 @@ pub(super) fn import(name: &str, files: &Htsim<'_>) -> Result<Import, Error> {
     draft.finish(None)
 }
 
-/// What stands in where nobody says which transport it is.
+/// Default transport where the import names none.
 fn stand_in(draft: &mut Draft) {
     draft.transport.push("kind = \"tcp\"\nlaw = \"dctcp\"\nmss = \"4000B\"\nheader = \"64B\"\nack_size = \"64B\"\ndelayed_ack = false".into());
     draft.note("settings", Fate::Left, "transport, packet size, queues and marks are on the source's command line, not in its files; law = \"dctcp\" with 4000 B of payload and 64 B of header stands in; --transport ndp and its flags carry them over");

@@ -27,25 +27,25 @@ use std::fmt;
 /// A file of another simulator.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
-    /// Its name, for sentences.
+    /// Name of the file, for sentences.
     pub name: &'a str,
-    /// Its text.
+    /// Text of the file.
     pub text: &'a str,
 }
 
 /// What became of something in a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fate {
-    /// It stands in the scenario and means the same.
+    /// Present in the scenario, with the same meaning.
     Carried,
-    /// It stands in the scenario and means something else, or nearly the same.
+    /// Present in the scenario, with another or nearly the same meaning.
     Changed,
-    /// It is not in the scenario.
+    /// Absent from the scenario.
     Left,
 }
 
 impl Fate {
-    /// Its word.
+    /// Word in the list of an import.
     pub fn word(self) -> &'static str {
         match self {
             Self::Carried => "carried",

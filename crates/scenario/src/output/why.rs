@@ -25,7 +25,7 @@ pub enum WhyFlows {
     Percent(f64),
     /// Of each size class so many.
     Count(u32),
-    /// These.
+    /// Flows with these numbers.
     Numbers(Vec<u32>),
     /// A text that names none: no checked scenario has it.
     Unknown(String),

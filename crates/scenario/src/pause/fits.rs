@@ -177,7 +177,7 @@ struct Written<'a> {
     pause: &'a Pause,
 }
 
-/// Those of an override, or of all switches.
+/// Settings of an override, or of all switches.
 fn written(fabric: &Fabric, by_override: Option<usize>) -> Written<'_> {
     let own = by_override.and_then(|i| Some((i, fabric.overrides.get(i)?.pause.as_ref()?)));
     match own {

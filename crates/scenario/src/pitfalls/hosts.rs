@@ -1,4 +1,4 @@
-//! Hosts that cannot take what their links bring, and settings of hosts that act on nobody.
+//! Hosts that cannot take what their links bring, and settings of hosts that have no effect.
 
 use super::around::Around;
 use crate::host::{Memory, Pacing};

@@ -75,7 +75,7 @@ pub(super) fn above_the_share(around: &Around<'_>) -> Option<String> {
     })
 }
 
-/// What one port gets of a pool that nobody else uses.
+/// Share of one port of a pool that no other port uses.
 pub(super) fn share(pool: &crate::fabric::SharedBuffer) -> Bytes {
     let alpha = pool.alpha.unwrap_or(1.0);
     match pool.policy {
@@ -95,7 +95,7 @@ pub(super) fn none_for_the_law(around: &Around<'_>) -> Option<String> {
             return None;
         }
         let (what, remedy) = match &switch.ecn {
-            // Nobody writes that by mistake: a scenario without congestion control.
+            // This is not written by mistake: a scenario without congestion control.
             Ecn::Off => return None,
             Ecn::Port(_) => {
                 ("has ect = \"pass\", which marks nothing".to_string(), "leave ect out".to_string())

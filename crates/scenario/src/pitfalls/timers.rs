@@ -14,7 +14,7 @@ pub(super) fn rdma_timeout(around: &Around<'_>) -> Option<String> {
     })
 }
 
-/// The same for few packets in flight.
+/// Checks the timeout for few packets in flight.
 pub(super) fn rdma_timeout_few(around: &Around<'_>) -> Option<String> {
     around.entries.iter().find_map(|entry| {
         let rdma = entry.transport.rdma().filter(|rdma| rdma.few > 0)?;

@@ -51,7 +51,7 @@ pub(super) fn receive_window(around: &Around<'_>) -> Option<String> {
     })
 }
 
-/// The same of queue pairs.
+/// A queue pair whose cap on bytes in flight lets no path be full.
 pub(super) fn max_inflight(around: &Around<'_>) -> Option<String> {
     around.entries.iter().find_map(|entry| {
         let InflightCap::Fixed(most) = entry.transport.rdma()?.max_inflight else { return None };
@@ -59,7 +59,7 @@ pub(super) fn max_inflight(around: &Around<'_>) -> Option<String> {
     })
 }
 
-/// The same of sockets on a path to memory.
+/// A socket buffer, on a path to memory, that lets no path be full.
 pub(super) fn socket_buffer(around: &Around<'_>) -> Option<String> {
     around.entries.iter().find_map(|entry| {
         entry.transport.tcp()?;

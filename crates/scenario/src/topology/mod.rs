@@ -61,7 +61,7 @@ trait Shape {
     /// Says which of its sizes, names and cables cannot be laid out.
     fn check(&self, judge: &mut Judge<'_>);
 
-    /// Its nodes and cables; its sizes have been checked.
+    /// Nodes and cables of the shape, whose sizes have been checked.
     fn lay_out(&self) -> Draft;
 
     /// What it is, for people.
@@ -70,7 +70,7 @@ trait Shape {
     /// The tier above its racks, for people.
     fn above_racks(&self) -> &'static str;
 
-    /// Its pods, if it has three tiers.
+    /// Pods of the shape, if it has three tiers.
     fn pods(&self) -> Option<Pods> {
         None
     }
@@ -102,7 +102,7 @@ impl Topology {
         self.shape().above_racks()
     }
 
-    /// Its pods, if it has three tiers.
+    /// Pods of the topology, if it has three tiers.
     pub fn clos(&self) -> Option<Pods> {
         self.shape().pods()
     }
@@ -162,9 +162,9 @@ pub(crate) struct Draft {
 pub(crate) struct DraftCable {
     /// Indices into hosts-then-switches, the end nearer to hosts first.
     pub ends: (usize, usize),
-    /// Its own rate; `None`: as cables there have it.
+    /// Rate of this cable; `None`: the usual rate of cables there.
     pub rate: Option<BitsPerSec>,
-    /// Its own delay; `None`: as cables there have it.
+    /// Delay of this cable; `None`: the usual delay of cables there.
     pub delay: Option<Span>,
 }
 

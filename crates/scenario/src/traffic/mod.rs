@@ -180,7 +180,7 @@ pub(crate) struct Around<'a> {
     pub classes: u8,
     /// The transport of traffic that names none.
     pub transport: &'a Transport,
-    /// Those that have names.
+    /// Transports with names.
     pub transports: &'a BTreeMap<String, Transport>,
     /// Nodes and cables.
     pub plan: &'a Plan,

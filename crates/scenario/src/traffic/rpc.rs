@@ -126,7 +126,7 @@ impl Wait {
         }
     }
 
-    /// Its mean.
+    /// Mean wait.
     pub fn mean(self) -> Span {
         match self {
             Self::Fixed(span) | Self::Exponential(span) => span,

@@ -51,7 +51,7 @@ impl Hosts {
         Self::of_plan(&Plan::of(&scenario.fabric), &scenario.fabric.topology)
     }
 
-    /// The same, where the plan is at hand.
+    /// The hosts of a scenario whose plan is at hand.
     pub fn of_plan(plan: &Plan, topology: &Topology) -> Self {
         let n = plan.hosts;
         let mut rates = vec![BitsPerSec::default(); n];

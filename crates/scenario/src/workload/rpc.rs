@@ -9,7 +9,7 @@ use forebay_units::{Bytes, Time};
 pub struct Connection {
     /// Index of its `[[traffic]]` entry.
     pub traffic: u16,
-    /// Its number within the entry. What it draws depends on seed, entry and this.
+    /// Number of the connection within the entry. Its random draws depend on seed, entry and this number.
     pub number: u32,
     /// Host that sends requests.
     pub client: u32,

@@ -24,11 +24,11 @@ pub struct Case {
 pub enum Ends {
     /// Packets are sent again though none is lost.
     Repeats,
-    /// It delivers less than half as much as its neighbour in the same time.
+    /// The pair delivers less than half as much as its neighbour in the same time.
     Slow,
     /// No packet is marked.
     NoMark,
-    /// It drops packets.
+    /// Packets are dropped.
     Drops,
     /// Less than half of its flows are complete.
     Unfinished,
@@ -61,7 +61,7 @@ kind = "list"
 flows = [{ from = "host[1]", to = "host[0]", size = "2MB" }, { from = "host[2]", to = "host[0]", size = "2MB" }]
 "#;
 
-/// The same under queue pairs.
+/// Four hosts at one switch, under queue pairs.
 pub const VERBS: &str = r#"version = 1
 seeds = [1]
 stop = { time = "20ms" }

@@ -1,4 +1,4 @@
-//! Whatever stands in a file, reading it ends in a scenario or in sentences that say where.
+//! Reading any file ends in a scenario or in sentences that say where the mistakes are.
 
 use forebay_scenario::presets::PRESETS;
 use forebay_scenario::workload::{Hosts, flows, forecast};

@@ -849,7 +849,7 @@ proptest! {
         prop_assert_eq!(sorted(&export::topology(&loaded.scenario)), sorted(&topology));
     }
 
-    /// Whatever stands in the files, one sentence with file and line comes out, or a scenario that can be read.
+    /// Importing any files gives one sentence with file and line, or a scenario that can be read.
     #[test]
     fn any_edit_ends_in_a_scenario_or_a_sentence(
         which in 0..6usize,

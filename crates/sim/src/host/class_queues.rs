@@ -3,7 +3,7 @@
 //! There is a queue for each class that data rides in. In a queue, answers (ACKs, NACKs, CNPs) go before data, and flows in the order of the
 //! NIC. An answer is in the queue of the highest class of data that is not above its own, so that answers of one host keep their order
 //! as far as no data comes between them; those below all data have the lowest queue to themselves. What the switch has paused is put aside
-//! as its turn comes, and holds up nobody. Where flows share one send queue, a super-packet is finished first.
+//! as its turn comes, and holds up no other. Where flows share one send queue, a super-packet is finished first.
 //!
 //! Whatever becomes ready joins the one list that every host has, and is sorted into queues when the NIC pulls next. A host whose data
 //! is of one class, with no answers below, has no such queues.
@@ -178,7 +178,7 @@ impl Host {
         next
     }
 
-    /// The same where all but credits are of one queue, which is the NIC's list.
+    /// What goes out next where all but credits are of one queue, which is the NIC's list.
     #[inline(never)]
     fn next_beside_credits(
         &mut self,

@@ -1,4 +1,4 @@
-//! What hosts read and nobody writes.
+//! Read-only data that all hosts share.
 
 use super::{Dependency, ResumeRequests};
 use crate::law_log::LawTaps;
@@ -24,7 +24,7 @@ pub(crate) struct Profile {
 #[derive(Clone, Debug)]
 pub(crate) enum BaseRtt {
     Unknown,
-    /// The same for all flows.
+    /// One time for all flows.
     Common(Span),
     /// By flow.
     Each(Arc<[Span]>),

@@ -12,7 +12,7 @@ use forebay_scenario::model::HostControl;
 use forebay_units::Time;
 use std::sync::Arc;
 
-/// Who the law of a host is with.
+/// Where the law of a host runs and logs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Whose {
     /// Where it writes its log.

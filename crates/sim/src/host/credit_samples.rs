@@ -45,7 +45,7 @@ pub(crate) struct CreditSamples {
     next: Time,
     sent: Counted,
     used: Counted,
-    /// Those taken so far, from time zero on.
+    /// Samples taken so far, from time zero on.
     pub taken: Vec<CreditSample>,
 }
 

@@ -1,4 +1,4 @@
-//! How senders and receivers of a host stand, for whoever follows flows: a look, which changes nothing.
+//! State of the senders and receivers of a host, for followed flows. Looking changes nothing.
 
 use super::Host;
 use crate::flow_map::DONE;

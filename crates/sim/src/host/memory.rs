@@ -25,7 +25,7 @@ pub(crate) struct Memory {
     cores: u32,       // flows that have one
     reads_placed: bool,
     assembles: bool,
-    landings: Option<Vec<Landing>>, // since they were last taken, where somebody follows flows
+    landings: Option<Vec<Landing>>, // since they were last taken, where flows are followed
 }
 
 /// What a NIC has for itself beside its part of the path.
@@ -131,7 +131,7 @@ impl Memory {
         self.sides.hand(nic);
     }
 
-    /// That of the NIC at hand.
+    /// The side of the NIC at hand.
     #[inline]
     fn side(&self) -> &NicSide {
         &self.sides.at_hand
@@ -331,7 +331,7 @@ impl Host {
         self.take(now, newest, &packet, out);
     }
 
-    /// These bytes of a flow are in order and wait for their application.
+    /// Notes that these bytes of a flow are in order and wait for their application.
     pub(super) fn await_reading(&mut self, now: Time, flow: FlowId, part: Range<u64>, mss: u64) {
         let service = self.hold_core(flow, part.end);
         let fragments = self.has_fragments(flow, mss);
@@ -410,7 +410,7 @@ impl Host {
         Some([first.clone(), last])
     }
 
-    /// Its path to memory, where that is modelled.
+    /// Path to memory of the host, where it is modelled.
     pub fn memory(&self) -> Option<&Memory> {
         self.memory.as_deref()
     }

@@ -9,7 +9,7 @@ use forebay_engine::{Out, prefetch_all, prefetch_at};
 use forebay_transport::Prefetch;
 use forebay_wire::Packet;
 
-/// This machine's memory.
+/// Memory of the machine that simulates.
 struct Memory;
 
 impl Prefetch for Memory {

@@ -178,7 +178,7 @@ impl Host {
         slot
     }
 
-    /// All of a flow has been delivered, and read where somebody reads.
+    /// All of a flow has been delivered, and read where an application reads.
     #[cold]
     pub(super) fn complete(
         &mut self,

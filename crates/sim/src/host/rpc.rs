@@ -140,7 +140,7 @@ impl End {
         self.pool.as_ref().map(|pool| &pool.driver)
     }
 
-    /// Its client and when that had completed all it will ever issue; `None` at the server's end.
+    /// The client, and when it had completed all it will ever issue; `None` at the server's end.
     pub fn client(&self) -> Option<(&Client, Option<Time>)> {
         match &self.role {
             Role::Client(client) => Some((client, self.done)),

@@ -175,7 +175,7 @@ impl Host {
         self.wake_for(now, slot, next);
     }
 
-    /// The same where it is known what the sender does next.
+    /// Wakes a sender whose next action is known.
     #[inline]
     fn wake_for(&mut self, now: Time, slot: u32, next: Next) {
         let sending = &mut self.send.slots[slot as usize];

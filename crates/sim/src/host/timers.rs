@@ -5,7 +5,7 @@ use forebay_units::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Whose timer it is. At one instant they come up in this order.
+/// Owner of a timer. At one instant timers come up in this order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Due {
     Ring,

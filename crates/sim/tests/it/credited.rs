@@ -188,7 +188,7 @@ fn every_flow_ends_whatever_is_lost() {
     }
 }
 
-/// The same with an early stop, of flows of several round trips: whatever is lost of the packets of one, the early stop and each credit after it included.
+/// Flows of several round trips end with an early stop, whatever packets of a flow are lost, the early stop and each credit after it included.
 #[test]
 fn every_flow_that_stops_early_ends_whatever_is_lost() {
     let early = "[transport.params]\nearly_stop = true\n";
@@ -215,7 +215,7 @@ fn every_flow_that_stops_early_ends_whatever_is_lost() {
 }
 
 /// A flow leaves a detour of 40 us when its own path of 2 us heals. Credits that are still on the detour come to the sender after newer ones, so their
-/// data says so; nobody's does without the failure.
+/// data says so. Without the failure no data does.
 #[test]
 fn credits_on_a_detour_come_after_newer_ones() {
     let fabric = "kind = \"graph\"\nhosts = [\"a\", \"b\"]\nswitches = [\"s\", \"t\", \"u\"]\ncables = [\n\

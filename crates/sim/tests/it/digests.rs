@@ -1,4 +1,4 @@
-//! The same scenario gives the same digest on every thread count, cut, build order and engine, on one-touch ports and on
+//! A scenario gives the same digest on every thread count, cut, build order and engine, on one-touch ports and on
 //! explicit ones, and another digest when anything that matters changes.
 
 use crate::common::{run, scenario};
@@ -390,7 +390,7 @@ fn tcp_beside_queue_pairs_whatever_runs_the_fabric() {
     }
     let on_linux = mixed.replace("[transport]", "[host]\nprofile = \"linux\"\n[transport]");
     agreed(&scenario(&on_linux), 5);
-    // Classes that share by weight, with the answers strictly before them, where some pause and where nobody does.
+    // Classes that share by weight, with the answers strictly before them, where some pause and where none does.
     let weights = "classes = 3\nweights = [{ class = 0, weight = 1 }, { class = 1, weight = 3 }]";
     let shared = mixed.replace("classes = 3", weights);
     let dropped = shared.replace("pause = { classes = [1], headroom = \"40KB\" }", "");

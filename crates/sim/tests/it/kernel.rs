@@ -27,7 +27,7 @@ flows = [{{ from = "left.host[0]", to = "right.host[0]", size = "144800B", at = 
     )
 }
 
-/// The same run by every engine, and on two threads.
+/// Runs a scenario on every engine, and on two threads.
 fn every_way(text: &str) -> RunRecord {
     let scenario = scenario(text);
     let record = run(&scenario, 1, Options::default()).record;

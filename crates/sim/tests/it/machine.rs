@@ -121,7 +121,7 @@ fn a_law_at_each_nic_and_one_level() {
     assert!(both.memory[0].mean_level() > 2.0);
 }
 
-/// Whatever the order of events: threads, explicit ports, the reference engine.
+/// The result, equal for every order of events: threads, explicit ports, the reference engine.
 fn agreed(scenario: &Scenario) -> RunRecord {
     let record = run(scenario, 1, Options::default()).record;
     for options in [

@@ -257,7 +257,7 @@ flows = [{{ from = "host[1]", to = "host[0]", size = "5MB" }}, {{ from = "host[2
     (seen, dropped)
 }
 
-/// The same on one thread and two, with lazy ports and with an event per departure.
+/// The result, equal on one thread and two, with lazy ports and with an event per departure.
 fn agreed(scenario: &forebay_scenario::model::Scenario) -> RunRecord {
     let record = run(scenario, 1, Options::default()).record;
     for options in [
@@ -492,7 +492,7 @@ fn a_receive_queue_refuses_only_who_understands_it() {
     assert!(rdma.memory[0].rnr_refused > 0 && rdma.rpcs.iter().all(|rpc| rpc.latency().is_some()));
 }
 
-/// The same queue behind a NIC that drops: data that go-back-N discards behind a gap gives its buffer back, or what fills the gap would
+/// A receive queue behind a NIC that drops: data that go-back-N discards behind a gap gives its buffer back, or what fills the gap would
 /// never find one.
 #[test]
 fn data_that_is_discarded_holds_no_receive_buffer() {

@@ -57,7 +57,7 @@ fn the_highest_class_takes_the_wire_and_the_lowest_what_is_left() {
     assert!(shared.iter().all(|fct| (fct / low - 1.0).abs() < 0.01), "in turn: {shared:?}");
 }
 
-/// Lanes that nobody sends in are as no lanes: what would be in them begins as the run ends.
+/// Unused lanes are as no lanes: what would be in them begins as the run ends.
 #[test]
 fn a_class_that_nobody_sends_in_changes_nothing() {
     for kind in KINDS {

@@ -95,7 +95,7 @@ fn a_nic_sends_classes_that_are_not_paused() {
 
 #[test]
 fn classes_that_are_not_lossless_are_dropped_and_never_paused() {
-    // The victim and the acknowledgements are lossy, and nobody is paused for them.
+    // The victim and the acknowledgements are lossy, and no port is paused for them.
     let text = swamp(8, "{ classes = [5] }", 5);
     let (_, record) = victim(&text);
     assert!(sum(&record, |p| p.dropped_packets) > 100, "class 3 is dropped");

@@ -154,7 +154,7 @@ fn invariants(drawn: &Drawn, scenario: &Scenario) {
     }
 }
 
-/// What came over the cable was dropped or went on, and nobody does more than there is time for.
+/// What came over the cable was dropped or went on, and no core does more than there is time for.
 fn paths_to_memory(record: &RunRecord) {
     for path in &record.memory {
         assert!(path.dropped <= path.arrived);
@@ -164,7 +164,7 @@ fn paths_to_memory(record: &RunRecord) {
     }
 }
 
-/// A frame that is sent arrives, or is on its way; nobody is paused for longer than the run.
+/// A frame that is sent arrives, or is on its way; no port is paused for longer than the run.
 fn every_pause_is_heard(drawn: &Drawn, record: &RunRecord) {
     let sent: u64 = record.ports.iter().map(|p| p.pause_frames_sent).sum();
     let heard: u64 = record.ports.iter().map(|p| p.pause_frames_received).sum();

@@ -38,7 +38,7 @@ fn seen(text: &str, seed: u64) -> (RunRecord, u64, u64) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Stops, words to go on, rates, questions and their answers are lost like all else; nobody waits for ever.
+    /// Stops, words to go on, rates, questions and their answers are lost like all else; no flow waits for ever.
     #[test]
     fn whatever_is_lost_on_the_cables_of_hosts_all_flows_end(
         seed in 1..1_000u64,
@@ -52,7 +52,7 @@ proptest! {
     }
 }
 
-/// While nothing is lost a host that is stopped for less than ten times `request_timeout` requests nothing; the property above would hold for nothing if nobody
+/// While nothing is lost a host that is stopped for less than ten times `request_timeout` requests nothing; the property above would be empty if no host
 /// were stopped.
 #[test]
 fn hosts_are_stopped_and_ask_only_if_that_lasts() {

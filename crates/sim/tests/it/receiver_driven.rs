@@ -110,7 +110,7 @@ fn a_lone_ndp_flow_takes_as_long_as_its_window_and_its_pulls() {
     assert_eq!(trip + 99 * tx, 46_168_320, "100 packets: 46.16832 us");
 }
 
-/// Nobody says how large the window is: that of a round trip of 13.98 us in packets of 325.12 ns, which are 43.004.
+/// The default window is a round trip of 13.98 us in packets of 325.12 ns, which are 43.004.
 #[test]
 fn the_usual_window_covers_a_round_trip() {
     let flow = [("pod[0].edge[0].host[0]", "pod[3].edge[1].host[1]", 150 * 4_000)];
@@ -461,7 +461,7 @@ fn granted_data_queues_for_no_more_than_overcommitment() {
     }
 }
 
-/// The same, sampled: K messages have grants out, and more where the last data of one is on its way; all that does not leave unasked waits for grants at first, and every grant is in some
+/// Samples of those messages: K messages have grants out, and more where the last data of one is on its way; all that does not leave unasked waits for grants at first, and every grant is in some
 /// interval. Payload comes in the class that its message's size, or its receiver, gives it.
 #[test]
 fn samples_show_overcommitment_and_classes_what_they_carry() {

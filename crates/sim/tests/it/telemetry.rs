@@ -69,8 +69,8 @@ fn powertcp_rests_with_the_queue_that_it_asks_for() {
     assert!(queue > 0.0, "{queue}");
 }
 
-/// Whatever packets meet, the INT slots of their records come back: from queues that drop, cables that lose and die, NICs that drop,
-/// and answers that nobody waits for.
+/// The INT slots of packets always come back: from queues that drop, cables that lose and die, NICs that drop,
+/// and answers that no sender waits for.
 #[test]
 fn every_room_comes_back() {
     let text = |limit: &str, memory: &str| {

@@ -38,7 +38,7 @@ flows = [{ from = "host[0]", to = "host[1]", size = "1KB" }]
 /// Two links of 10 us for SYN and SYN-ACK each, 64 B at 0.8 ns per byte: the first sample.
 const HANDSHAKE: Span = Span::from_ps(4 * (10_000_000 + 64 * 800));
 
-/// The same for 1,000 B with 52 B of headers.
+/// Two links of 10 us and back, for 1,000 B with 52 B of headers.
 const DATA: Span = Span::from_ps(2 * (10_000_000 + 1_052 * 800));
 
 /// RFC 6298, sections 2.2 and 2.3, with the least timeout above the smoothed round trip as in Linux: RTO = SRTT + max(rto_min, 4 RTTVAR). The only

@@ -39,7 +39,7 @@ impl Kind {
         }
     }
 
-    /// Of a key of a scenario; `None`: nobody compares it.
+    /// Kind of a key of a scenario; `None`: the key is not compared.
     fn of(key: &str) -> Option<Self> {
         let last = key.rsplit('.').next().unwrap_or(key);
         let transport = key.starts_with("transport");
@@ -74,7 +74,7 @@ pub struct Difference {
     pub key: String,
     /// What it is about.
     pub kind: Kind,
-    /// Its value in each run, as TOML text; empty where a run does not have it.
+    /// Value of the key in each run, as TOML text; empty where a run does not have it.
     pub values: Vec<String>,
 }
 

@@ -17,7 +17,7 @@ pub enum Better {
 }
 
 impl Better {
-    /// Its word in JSON.
+    /// Word in JSON.
     pub fn word(self) -> &'static str {
         match self {
             Self::Lower => "lower",
@@ -73,7 +73,7 @@ pub struct Against {
     pub pairs: usize,
     /// Mean of the differences.
     pub difference: f64,
-    /// The same as a share of the mean of the first run; `None` where that is zero.
+    /// Mean of the differences as a share of the mean of the first run; `None` where that is zero.
     pub share: Option<f64>,
     /// 95 % confidence interval of the mean of the differences, by Student's t.
     pub ci95: Option<[f64; 2]>,

@@ -28,7 +28,7 @@ pub struct Side {
     pub place: String,
     /// What it was.
     pub about: About,
-    /// Its simulations.
+    /// Simulations of the run.
     pub runs: Vec<RunRecord>,
     /// What it came to.
     pub summary: Summary,

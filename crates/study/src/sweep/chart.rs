@@ -13,7 +13,7 @@ struct Along {
     key: usize,
     /// Values in order, as text.
     values: Vec<String>,
-    /// The same as numbers; `None`: names, which stand at equal distances.
+    /// Values as numbers; `None`: names, which are drawn at equal distances.
     numbers: Option<Vec<f64>>,
 }
 

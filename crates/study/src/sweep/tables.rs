@@ -82,7 +82,7 @@ impl Row {
     }
 }
 
-/// The folder of a sweep, by whoever keeps it.
+/// The folder of a sweep, as its keeper provides it.
 pub trait Store {
     /// Why it cannot be read or written.
     type Error;
@@ -333,7 +333,7 @@ const COLUMNS: [Column; 14] = [
     ("reads missed", "memory.cache_miss_share", percent),
 ];
 
-/// Those that a row has a value for: without flows that end there is no slowdown, on ideal hosts no memory.
+/// Columns that a row has a value for: without flows that end there is no slowdown, on ideal hosts no memory.
 pub(super) fn columns(rows: &[Row]) -> Vec<&'static Column> {
     COLUMNS.iter().filter(|column| rows.iter().any(|row| value(row, column).is_some())).collect()
 }

@@ -25,7 +25,7 @@ impl PathOrder {
         Self { numbers, ..Self::new(seed, count) }
     }
 
-    /// The same, but for paths that are worse than others.
+    /// All of `count` paths, except those that are worse than others.
     pub fn scored(seed: u64, count: u16) -> Self {
         let count = count.clamp(1, 1 << (u16::BITS - PATH));
         let scores = (count > 1).then(|| Box::new(Scores::new(count)));

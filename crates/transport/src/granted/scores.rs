@@ -6,11 +6,11 @@
 /// What became of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Fate {
-    /// It is there.
+    /// The packet arrived.
     Arrived,
-    /// Its payload was cut off.
+    /// A switch trimmed the packet.
     Cut,
-    /// Its header came back.
+    /// A switch returned the header.
     Returned,
 }
 

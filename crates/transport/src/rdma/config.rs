@@ -48,7 +48,7 @@ pub struct RdmaConfig {
     pub nack_interval: Span,
     /// How long the oldest packet may stay without an answer.
     pub timeout: Span,
-    /// The same with at most `few` packets under way.
+    /// Timeout with at most `few` packets under way.
     pub timeout_few: Span,
     /// See there.
     pub few: u32,

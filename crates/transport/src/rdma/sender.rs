@@ -260,7 +260,7 @@ impl QpSender {
         self.new_fits(cfg).then(|| self.send(cfg, now))
     }
 
-    /// The same, as what a NIC is handed: it cuts packets itself, so a burst is one packet.
+    /// The next packet as a burst for the NIC. A queue pair cuts packets itself, so a burst is one packet.
     pub fn next_burst(&mut self, cfg: &RdmaConfig, now: Time) -> Option<Burst> {
         let first = self.next_packet(cfg, now)?;
         Some(Burst { first, payload: u64::from(first.size) - cfg.header.get() })

@@ -8,7 +8,7 @@ use forebay_wire::Stamps;
 pub struct Arrival {
     /// When the NIC had it.
     pub at: Time,
-    /// Its sender's clock when it left, in ns, wrapping.
+    /// The sender's clock when the segment left, in ns, wrapping.
     pub stamp: u32,
 }
 

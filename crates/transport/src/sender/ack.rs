@@ -19,7 +19,7 @@ impl TcpSender {
         self.on_held_ack(cfg, now, now, packet);
     }
 
-    /// The same where the host held the packet since it `arrived`.
+    /// Takes an ACK that the host held since it `arrived`.
     #[inline]
     pub fn on_held_ack(&mut self, cfg: &TcpConfig, now: Time, arrived: Time, packet: &Packet) {
         match packet.window() {

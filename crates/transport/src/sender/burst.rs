@@ -15,7 +15,7 @@ use forebay_wire::{Flags, Packet};
 /// What leaves in one go.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Burst {
-    /// Its first segment, with the flags of all.
+    /// First segment, with the flags of all.
     pub first: Packet,
     /// Payload of all its segments, of which only the last may be short.
     pub payload: u64,

@@ -35,9 +35,9 @@ pub use wait::Wait;
 /// What a flow is to send, and where to.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowSpec {
-    /// Its id.
+    /// Id of the flow.
     pub flow: FlowId,
-    /// Its own host.
+    /// Host that sends.
     pub src: HostAddr,
     /// The receiver's host.
     pub dst: HostAddr,
@@ -252,7 +252,7 @@ impl TcpSender {
         self.repair.as_ref().map_or(0, |r| u64::from(r.probes))
     }
 
-    /// The same, with one that may leave and has not.
+    /// Tail loss probes sent, and one that may leave and has not.
     pub fn probes_begun(&self) -> u64 {
         self.probes() + self.repair.as_ref().map_or(0, |r| u64::from(r.probe))
     }

@@ -366,7 +366,7 @@ impl TcpSender {
         wait.max(self.detect_resent(r, cfg, now, allowed))
     }
 
-    /// The same for retransmissions, in the order in which they left.
+    /// RACK's loop over retransmissions, in the order in which they left.
     fn detect_resent(&mut self, r: &mut Repair, cfg: &TcpConfig, now: Time, allowed: Span) -> Span {
         let mut wait = Span::ZERO;
         let mut k = 0;

@@ -8,13 +8,13 @@ use crate::TcpConfig;
 pub enum Wait {
     /// The application: it has written nothing that was not sent.
     Application,
-    /// Its congestion window, for ACKs or for growth; also for so much of it that a super-packet pays.
+    /// The congestion window: for ACKs or growth, also for enough of it that a super-packet pays.
     Congestion,
     /// The receive window: the receiver takes no more yet.
     Receiver,
-    /// Its pacing rate.
+    /// The pacing rate.
     Pacing,
-    /// Its NIC: it may send, and others do.
+    /// The NIC: the flow may send, and others do.
     Nic,
     /// The switch, which has paused its class (PFC, IEEE 802.1Qbb) or its NIC (IEEE 802.3x).
     Pause,
@@ -25,7 +25,7 @@ impl Wait {
     pub const ALL: [Self; 6] =
         [Self::Application, Self::Congestion, Self::Receiver, Self::Pacing, Self::Nic, Self::Pause];
 
-    /// Its word in tables.
+    /// Word in tables.
     pub fn word(self) -> &'static str {
         match self {
             Self::Application => "application",

@@ -79,7 +79,7 @@ fn after_long_idleness_the_next_ack_is_a_first_one() {
     let after = ack(&mut all, 41 * MS, 0, 5_000_000 + 400_000_000).unwrap();
     assert_eq!(after.passed, Span::from_ms(40));
     assert!(after.sent.get().abs_diff(400_000_000) < 512);
-    // Beyond that nobody knows how often it has.
+    // Beyond that the number of wraps is unknown.
     assert_eq!(ack(&mut all, 84 * MS, 0, 405_000_000 + (512 << 20)), None);
     let again = ack(&mut all, 85 * MS, 0, 406_000_000 + (512 << 20)).unwrap();
     assert_eq!(again.passed, Span::from_ms(1));

@@ -1,4 +1,4 @@
-//! Whatever the network does, every byte arrives once and in order, and the books balance.
+//! Over any network every byte arrives once and in order, and the books balance.
 
 use crate::common::{Fate, MSS, Pipe, config};
 use forebay_laws::flow::FlowParams;
@@ -144,7 +144,7 @@ proptest! {
         let t = pipe.sender.totals();
         prop_assert_eq!((t.una, t.delivered, t.inflight.get()), (size, size, 0));
         prop_assert!(!pipe.sender.ready(&pipe.cfg));
-        // What is still under way disturbs nobody.
+        // Packets still under way do no harm.
         let until = pipe.now + Span::from_secs(1);
         pipe.run_until(until);
         prop_assert_eq!(pipe.sender.deadline(), Time::MAX);

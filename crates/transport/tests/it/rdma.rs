@@ -55,7 +55,7 @@ enum Fate {
     Arrives,
     Marked,
     Lost,
-    /// It arrives so much later.
+    /// The packet arrives this much later.
     Late(Span),
 }
 
@@ -537,7 +537,7 @@ fn exact_echo_and_rounds_reach_a_law_of_marks() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Whatever is lost, late or out of order: every byte arrives, and the sender learns of it.
+    /// With any loss, delay or reordering every byte arrives, and the sender learns of it.
     #[test]
     fn everything_arrives(
         fates in prop::collection::vec(0..20u8, 200..400),

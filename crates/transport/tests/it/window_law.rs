@@ -28,7 +28,7 @@ fn mean_window(period: u64, delayed: bool) -> f64 {
     (pipe.sender.acked().get() - acked.get()) as f64 / MSS as f64 / (run / rtt) as f64
 }
 
-/// The same by counting round trips of one cycle in whole segments: from h = floor(W/2) the window grows by
+/// Mean window by counting round trips of one cycle in whole segments: from h = floor(W/2) the window grows by
 /// one per round trip up to W; the round trip in which the loss shows sends what PRR lets go, about h,
 /// and does not grow. The continuous law leaves both out, which matters for small windows only.
 fn counted(period: u64) -> f64 {

@@ -191,7 +191,7 @@ pub(super) struct One {
     pub unfinished: usize,
     /// Bytes of packets that left hosts: an answer of 46 B counts little.
     pub sent_bytes: f64,
-    /// Those of them that ports dropped.
+    /// Bytes of these packets that ports dropped.
     pub dropped_bytes: f64,
     /// Packets dropped, but for credits and unscheduled packets that a rule drops on purpose.
     pub dropped: f64,

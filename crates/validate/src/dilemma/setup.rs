@@ -78,7 +78,7 @@ impl Setup {
         Self { scheme, cores: 4, buffer: 32, alpha: Some(1.0), levels: 8, traffic }
     }
 
-    /// Its text, but for version, seed and end.
+    /// Scenario text, without version, seed and end.
     pub fn text(&self) -> String {
         let (cores, switch, hosts) = (self.cores, self.switch(), self.hosts());
         let routing = match self.scheme {

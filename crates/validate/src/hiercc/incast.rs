@@ -17,7 +17,7 @@ pub(super) fn figure_1(scheme: Scheme, delay: &'static str) -> Lab {
     figure_1_at(scheme, delay, 100, (40e-6, 1.5e-3))
 }
 
-/// The same with the burst at so many us, sampled in a span of seconds.
+/// Figure 1 with the burst at another time in us, sampled in a span of seconds.
 pub(super) fn figure_1_at(
     scheme: Scheme,
     delay: &'static str,
@@ -148,7 +148,7 @@ pub(super) fn figure_2(scheme: Scheme, flows: u32, delay: &'static str) -> f64 {
     longest_of(setup, flows)
 }
 
-/// The same for a setup without traffic of its own.
+/// Longest queue of figure 2 for a setup without traffic of its own.
 pub(super) fn longest_of(setup: Setup, flows: u32) -> f64 {
     let from: Vec<String> = (0..flows).map(dealt).collect();
     let rest = bursts(&from, "75KB", &["0us"]);
@@ -206,7 +206,7 @@ pub(super) fn figure_4(scheme: Scheme) -> Lab {
     figure_4_of(Setup::new(scheme, Wiring::Four, String::new()))
 }
 
-/// The same for a setup without traffic of its own.
+/// Figure 4 for a setup without traffic of its own.
 pub(super) fn figure_4_of(setup: Setup) -> Lab {
     let host = |i| format!("pod[1].edge[0].host[{i}]");
     let short: Vec<String> = (1..16).map(host).collect();

@@ -49,7 +49,7 @@ impl Lab {
         (self.sent(to) - self.sent(from)) * 8.0 / (to - from)
     }
 
-    /// The same in `count` bins of `width` seconds each.
+    /// Rate of the receiver's port in `count` bins of `width` seconds each.
     pub fn rates(
         &self,
         from: f64,

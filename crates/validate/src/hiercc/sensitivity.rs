@@ -29,7 +29,7 @@ const SEEDS: u64 = 5;
 /// Load of the flow completion times.
 const LOAD: f64 = 0.5;
 
-/// Who is compared, each by its own paper.
+/// Schemes that are compared, each as its own paper has it.
 const OTHERS: [Scheme; 3] = [Scheme::HpccOwn, Scheme::DcqcnOwn, Scheme::TimelyOwn];
 
 /// What HierCC does in one line of the table.

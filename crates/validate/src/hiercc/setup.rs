@@ -86,7 +86,7 @@ pub(super) enum Scheme {
     Dcqcn,
     Timely,
     ExpressPass,
-    /// The same three as their own papers have them: reading 17. HPCC also in reading 18, with T as printed.
+    /// HPCC, DCQCN and TIMELY as their own papers have them: reading 17. HPCC also in reading 18, with T as printed.
     HpccOwn,
     DcqcnOwn,
     TimelyOwn,
@@ -117,10 +117,10 @@ pub(super) enum Wiring {
     Twenty,
 }
 
-/// Who holds packets back, and how many fit.
+/// Buffers of switches: what holds packets back, and how many fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Buffers {
-    /// Nobody, and as many as come.
+    /// Unlimited buffers; nothing holds packets back.
     Unbounded,
     /// 32 MB per switch, lossless but under HierCC.
     Shared,
@@ -155,7 +155,7 @@ impl Setup {
         }
     }
 
-    /// Its text, but for version, seed and end.
+    /// Scenario text, without version, seed and end.
     pub fn text(&self) -> String {
         let shape = match self.wiring {
             Wiring::Four => "pods = 2\nedges_per_pod = 2\naggs_per_pod = 2\ncores = 2\n",

@@ -54,7 +54,7 @@ impl Extent {
         }
     }
 
-    /// That of reading 17.
+    /// Extent of reading 17.
     pub fn own() -> Self {
         Self { loads: vec![0.3, 0.4, 0.5, 0.6, 0.7, 0.8], seeds: 3, arrivals: 5e-3 }
     }
@@ -97,7 +97,7 @@ pub(super) struct Point {
     pub p99: f64,
     /// Flows beyond that percentile.
     beyond: usize,
-    /// The same by seed.
+    /// Mean and 99th percentile by seed.
     by_seed: Vec<[f64; 2]>,
     unfinished: usize,
     lost: f64,

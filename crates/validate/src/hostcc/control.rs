@@ -169,7 +169,7 @@ pub(super) fn targeted(lab: &Lab, target: u32) -> &Outcome {
     tuned(lab, HostCc { target, ..HostCc::of(false) })
 }
 
-/// The same beside a MApp that rests.
+/// A run of Figure 16 with a MApp that rests.
 pub(super) fn targeted_resting(lab: &Lab, target: u32) -> &Outcome {
     let control = Control::HostCc(HostCc { target, ..HostCc::of(false) });
     lab.see(&Setup { control, ..resting(lab.setup(false, 3)) })
@@ -212,7 +212,7 @@ pub(super) fn at_threshold(lab: &Lab, threshold: u32) -> &Outcome {
     tuned(lab, HostCc { threshold, ..HostCc::of(false) })
 }
 
-/// The same beside a MApp that rests.
+/// A run of Figure 17 with a MApp that rests.
 pub(super) fn at_threshold_resting(lab: &Lab, threshold: u32) -> &Outcome {
     let control = Control::HostCc(HostCc { threshold, ..HostCc::of(false) });
     lab.see(&Setup { control, ..resting(lab.setup(false, 3)) })

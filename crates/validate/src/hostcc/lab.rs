@@ -56,7 +56,7 @@ impl Lab {
         self.see(&self.setup(ddio, cores))
     }
 
-    /// The same with hostCC.
+    /// 4 long flows beside `cores` of MApp, DCTCP with hostCC.
     pub fn hostcc(&self, ddio: bool, cores: u32) -> &Outcome {
         self.see(&self.setup(ddio, cores).with_hostcc())
     }

@@ -52,7 +52,7 @@ pub(super) enum Antagonist {
     Remote,
     /// The second set's: beside the NIC, no prefetching; reads and writes.
     LocalReadWrite,
-    /// The same, reads alone.
+    /// The second set's: beside the NIC, no prefetching; reads alone.
     LocalRead,
 }
 

@@ -24,7 +24,7 @@ pub(super) enum Beside {
     Flows,
     /// 4 flows and MApp at 3x.
     Congested,
-    /// The same under hostCC.
+    /// 4 flows and MApp at 3x, under hostCC.
     HostCc,
 }
 

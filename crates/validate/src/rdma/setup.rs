@@ -79,7 +79,7 @@ impl Setup {
         Self { law, senders, buffer: "32MB", every: None, params: None, traffic }
     }
 
-    /// Its text, but for version, seed and end.
+    /// Scenario text, without version, seed and end.
     pub fn text(&self) -> String {
         let hosts = self.senders + 1;
         let law = self.law.name();

@@ -182,7 +182,7 @@ fn short(settings: &Settings, quick: bool, all: &mut Measured) {
     all.insert("short-rpc", nv / bic);
 }
 
-/// The same, each a flow by itself: a host's next one starts as its last is delivered.
+/// Short RPCs, each a flow of its own. A host's next flow starts when its last is delivered.
 fn short_alone(settings: &Settings, quick: bool, all: &mut Measured) {
     let rounds = if quick { 100 } else { 500 };
     let mut flows = String::from("[[traffic]]\nkind = \"list\"\nflows = [\n");

@@ -67,7 +67,7 @@ impl Law {
         }
     }
 
-    /// Its keys in a table of a scenario, with more parameters behind.
+    /// Keys of the law in a table of a scenario, with more parameters behind.
     pub fn keys(self, settings: &Settings, more: &str) -> String {
         match self {
             Self::Bic => format!("law = \"bic\"\nparams = {{ delack_comp = \"legacy\"{more} }}\n"),
@@ -103,7 +103,7 @@ impl<'a> Stack<'a> {
         self.text_of(&self.law.keys(self.settings, self.params))
     }
 
-    /// The same for a law that is none of the deck's two.
+    /// The two tables for a law that is none of the deck's two.
     pub fn text_of(&self, law: &str) -> String {
         format!(
             "[host]\nnic = \"push\"\nsack_compression = false\npsh = false\nrx_jitter = \"{}\"\n{}[transport]\nkind = \"tcp\"\n{law}initial_window = \"3 packets\"\ndelayed_ack = true\n\

@@ -267,7 +267,7 @@ fn what_somebody_else_set_stays() {
     assert_eq!(made.files["/cg/a/cpu.max"], "70000 100000");
 }
 
-/// By its number, as the kernel gives none twice: a name is another cgroup's once somebody has made it anew.
+/// By the cgroup's number, which the kernel never gives twice. Once a name is made again, it belongs to another cgroup.
 #[test]
 fn a_cgroup_made_anew_under_the_name_of_a_victim_is_left_alone() {
     let mut made = Made::new();
@@ -283,7 +283,7 @@ fn a_cgroup_made_anew_under_the_name_of_a_victim_is_left_alone() {
     assert_eq!(undo(&mut made, &read(&journal.to)).lifted.len(), 2, "and of the victim itself");
 }
 
-/// Whoever forges a journal gets nothing written but what an agent could have written.
+/// A forged journal causes no write that an agent could not have made.
 #[test]
 fn only_victims_and_groups_of_resctrl_are_an_agents() {
     let change = |kind, path: &str, before: &str, ours: &str| Change {

@@ -270,7 +270,7 @@ fn measure_a_packet() {
     }
 }
 
-/// A link that somebody else still holds ends as well, by its program's name; of no other name does one end.
+/// A link that another process still holds ends as well, by its program's name. Links of other programs stay.
 #[test]
 fn undoing_detaches_what_is_attached_by_its_name() {
     if loaded().is_none() {

@@ -195,7 +195,7 @@ size = "200KB"
 queues = { every = "50us" }
 "#;
 
-/// The same for longer than any test waits. Eight short flows are done within its first millisecond.
+/// A star of eight hosts that sends for longer than any test waits. Eight short flows are done within its first millisecond.
 pub const LONG: &str = r#"
 version = 1
 name = "long"

@@ -88,7 +88,7 @@ fn a_ring_above_the_cache_misses_all_once_more_waits_than_ddio_holds() {
     assert_eq!(misses(120, 59, Reuse::Lifo), 0.0, "the same buffers come back");
 }
 
-/// The same ring, in which nothing waits when a request begins, and which gets three buffers of it while cores read two: reads hit until more waits than D, which is
+/// Nothing waits in the ring when a request begins. The ring gets three buffers of it while cores read two. Reads hit until more waits than D, which is
 /// D x v2 / (v1 - v2) = 20 of them but for the last two, as a write comes first. All others miss, however long the request is, and even when less waits again towards its end.
 #[test]
 fn a_request_that_finds_nothing_waiting_hits_until_more_waits_than_ddio_holds() {
@@ -181,7 +181,7 @@ fn states_are_bounded_by_ddio_cache_and_queues() {
     assert_eq!(states, [S1, S2, S2, S3, S3, S4]);
 }
 
-/// The same rules over one list from the oldest to the youngest, searched from its beginning.
+/// Twin of the cache: one list from the oldest to the youngest, searched from its beginning.
 struct Twin {
     capacity: Capacity,
     refresh: Refresh,

@@ -80,7 +80,7 @@ impl Queues {
         queue.taken -= 1;
     }
 
-    /// Whose queue it is, where flows share none, and how many of its buffers are taken.
+    /// The flow that owns the queue (`None` if flows share queues), and the number of buffers taken.
     pub(super) fn taken(&self, queue: u32) -> (Option<u32>, u32) {
         let of = &self.queues[queue as usize];
         (self.of_flow.is_some().then_some(of.flow), of.taken)

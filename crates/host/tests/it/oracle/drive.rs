@@ -1,4 +1,4 @@
-//! The same packets, readers and level writes for two models of a host.
+//! Drives two models of a host with the same packets, readers and level writes.
 
 use forebay_host::memory::settings::LINE;
 use forebay_host::memory::{Handling, MemoryPath, Read};

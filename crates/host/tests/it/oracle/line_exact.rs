@@ -1,4 +1,4 @@
-//! The same host with every line for itself: queues, credits and tokens, and one event for whatever happens to one of them.
+//! A host model with every line for itself: queues, credits and tokens, and one event for each change of a line.
 //!
 //! Model card
 //! - Frames stand in the NIC buffer. The link takes the head one's lines one after the other, each when a slot is free; the
@@ -56,14 +56,14 @@ enum Event {
     CopiesNext(usize),
 }
 
-/// Whose read it is.
+/// The reader of a line.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Reader {
     Antagonist(usize, usize),
     Copy(usize),
 }
 
-/// Whose write it is.
+/// The writer of a line.
 #[derive(Clone, Copy, Debug)]
 enum Writer {
     Antagonist,

@@ -394,7 +394,7 @@ fn a_cnp_finds_half_of_the_gap_that_the_fluid_model_has() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever comes, the rate stays between its bounds, alpha between 0 and 1, and the target at or above the rate.
+    /// After any events the rate stays between its bounds, alpha between 0 and 1, and the target at or above the rate.
     #[test]
     fn rates_keep_their_bounds(
         timers in prop::bool::ANY,

@@ -38,7 +38,7 @@ fn sample(rig: &mut Rig<Nv>, rtt: u64, packets: u64) {
     sample_of(rig, rtt, packets, 1);
 }
 
-/// The same of `k` segments.
+/// An ACK of `k` segments that ends a round trip.
 fn sample_of(rig: &mut Rig<Nv>, rtt: u64, packets: u64, k: u64) {
     let delivered = rig.totals.delivered + k * MSS;
     rig.totals.nxt = rig.totals.una + k * MSS;
@@ -48,7 +48,7 @@ fn sample_of(rig: &mut Rig<Nv>, rtt: u64, packets: u64, k: u64) {
     rig.ack(k * MSS, false);
 }
 
-/// The middle of a transfer, so that nobody minds a flight that began before its start.
+/// The middle of a transfer, so that a flight that began before its start does not matter.
 fn under_way(rig: &mut Rig<Nv>) {
     rig.totals.una += 1 << 33;
     rig.totals.nxt += 1 << 33;

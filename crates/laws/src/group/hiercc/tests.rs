@@ -252,7 +252,7 @@ fn the_papers_rate_law_rings() {
     }
 }
 
-/// The same: marks every 2 us, or beta 0.05 with a window of 20 us, calm it.
+/// In the same fluid model, marks every 2 us, or beta 0.05 with a window of 20 us, calm the ratio form.
 #[test]
 fn more_marks_or_a_smaller_beta_calm_it() {
     let window = Window(Some(Span::from_us(20)));
@@ -289,7 +289,7 @@ fn a_stop_bounds_the_queue() {
 }
 
 proptest! {
-    /// Whatever comes, the rate stays from `r_min` to the link's, and no rate is sent while stopped.
+    /// After any events the rate stays from `r_min` to the link's, and no rate is sent while stopped.
     #[test]
     fn rates_stay_within_bounds_and_stops_hold(
         steps in proptest::collection::vec((0u64..30, 0u8..4, 0u64..200_000, 0u64..200_000, 0u64..200_000, 0u32..40), 1..100),

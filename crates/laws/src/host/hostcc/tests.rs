@@ -128,14 +128,14 @@ impl Rig {
         acts
     }
 
-    /// The same for a while.
+    /// Repeats a sample for `span`.
     fn samples(&mut self, lines: u64, gbps: u64, span: Span) {
         for _ in 0..span / SAMPLE {
             self.sample(lines, gbps);
         }
     }
 
-    /// Somebody else's level, in force.
+    /// Puts a level in force that another law requested.
     fn at_level(mut self, level: u8) -> Self {
         self.event(HostEvent::LevelWritten(level));
         self.levels.push((self.now, level));

@@ -128,7 +128,7 @@ impl RoundWise {
 
 /// Sheet `carc`, 7.3: the receiver idles RTT / (RTT + S/v2) = 100 / 1,357.6 us = 7.4 % of each round, and 0 with
 /// delta = v2 RTT / 64 = 15,625 credits, of which rates are rounded down by less than one. The least latency of a path that
-/// nobody knows has a request's service in it, here 125 credits.
+/// is not known has a request's service in it, here 125 credits.
 #[test]
 fn a_receiver_that_returns_credits_by_the_round_stops_idling() {
     for (known, credits) in [(true, 15_624..=15_625), (false, 15_749..=15_750)] {
@@ -171,7 +171,7 @@ fn a_receiver_that_slows_down_gets_less_than_its_share() {
     assert!(deltas[27..].is_sorted() && deltas[59] > -200, "{deltas:?}");
 }
 
-/// The same windows under other numbers, delta going all of its way at once. Two slow ones take half of C = 196,608, of which three tenths may be taken, until the
+/// Windows as above under other numbers, with delta going all of its way at once. Two slow ones take half of C = 196,608, of which three tenths may be taken, until the
 /// 27th one has the mean within a tenth; each later window gives back a sixteenth. With the mean at the latest rate one window is slow and not two; of a fall by seven tenths none is.
 #[test]
 fn numbers_of_the_rule_are_parameters() {

@@ -121,7 +121,7 @@ impl Bench {
         Self::with(ports, settings, None, Some(ingress), None)
     }
 
-    /// The same, with ports that tell classes apart.
+    /// A bench with ports that tell classes apart.
     pub fn by_class(
         ports: u32,
         settings: PortSettings,

@@ -430,7 +430,7 @@ impl World {
             .sum()
     }
 
-    /// Whether nobody has anything to do.
+    /// Whether no host has anything to do.
     pub fn is_at_rest(&mut self) -> bool {
         (0..self.fabric.nodes()).all(|node| {
             let node = self.engine.node_mut(NodeId(node));

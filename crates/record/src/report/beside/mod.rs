@@ -21,7 +21,7 @@ pub struct Side<'a> {
     pub name: &'a str,
     /// What it was.
     pub about: &'a About,
-    /// Its simulations.
+    /// Simulations of the run.
     pub runs: &'a [RunRecord],
 }
 

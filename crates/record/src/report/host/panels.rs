@@ -44,7 +44,7 @@ enum Look {
 }
 
 impl Look {
-    /// Its number in the page's data.
+    /// Number of the layer in the page's data.
     const fn code(self) -> u8 {
         match self {
             Self::Ranged => 0,

@@ -154,7 +154,7 @@ pub fn with_memory(mut run: RunRecord) -> RunRecord {
     run
 }
 
-/// The same, sampled `every` so often: an antagonist that comes and goes, and a control that answers it.
+/// The run with paths to memory, sampled at intervals of `every`: an antagonist that comes and goes, and a control that answers it.
 pub fn with_memory_series(mut run: RunRecord, every: Span) -> RunRecord {
     run = with_memory(run);
     let mut draw = Draw::new(run.seed ^ 0x5e1);
@@ -232,7 +232,7 @@ pub fn run(seed: u64, flows: u64) -> RunRecord {
     }
 }
 
-/// The same run with its links over time: in eight intervals each is as busy as over the whole run, but in the third, in which one of
+/// The run with its links over time: in eight intervals each link is as busy as over the whole run, but in the third, in which one of
 /// them drops, marks, trims, drops credits and is paused.
 pub fn with_links(mut run: RunRecord) -> RunRecord {
     let row = |(at, port): (usize, &PortRow)| {

@@ -27,7 +27,7 @@ pub struct Drawn {
     pub limit_bytes: Option<u64>,
     /// In packets.
     pub limit_packets: Option<u64>,
-    /// No fault lets a flow be faster than the fabric as it was laid out, so nobody is faster than ideal.
+    /// No fault lets a flow be faster than the fabric as it was laid out, so no flow is faster than ideal.
     pub never_better: bool,
     /// End of the run in ps.
     pub stop_ps: u64,

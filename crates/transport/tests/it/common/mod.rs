@@ -151,7 +151,7 @@ impl Pipe {
         }
     }
 
-    /// The same of a warm connection, whose handshake took `rtt`. Before anything has left.
+    /// A flow of a warm connection, whose handshake took `rtt`, before anything has left.
     pub fn warm(mut self, law: &str, size: Bytes, rtt: Span) -> Self {
         let (src, dst) = (HostAddr::default(), HostAddr { tor: 1, port: 2 });
         let (flow, handshake) = (FlowId(7), Some(rtt));

@@ -6,7 +6,7 @@ use super::*;
 /// Mean window over time of a flow that loses one packet in `1/p`, acknowledged once per round trip, beginning
 /// with a loss at `peak`. It is near the answer: with such regular losses the curve comes to rest slowly.
 fn mean_window(pairs: &[(&str, &str)], peak: u64, rtt: Span, one_in: u64) -> f64 {
-    // A single flow has nobody to make room for, and regular losses would make it do so by a hair.
+    // A single flow has no other flow to make room for, and regular losses would make it do so by a hair.
     let mut all = std::vec![("fast_convergence", "false")];
     all.extend(pairs);
     let mut rig = cubic(&all, peak);

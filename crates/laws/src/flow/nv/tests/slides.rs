@@ -103,7 +103,7 @@ fn loss_is_bics() {
     assert_eq!(rig.ssthresh, 5.0, "a small window is halved");
 }
 
-/// The same 200 us as in `congested`: all of the other 100 us on the way back, or all of them on the way there.
+/// Round trips of 200 us, as in `congested`: all of the other 100 us on the way back, or all of them on the way there.
 #[test]
 fn a_queue_of_acks_is_none_where_the_way_back_is_taken_out() {
     let at = |rig: &mut Rig<Nv>, forward: u64, back: u64| {

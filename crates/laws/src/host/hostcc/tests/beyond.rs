@@ -208,7 +208,7 @@ fn play(rig: &mut Rig, phases: &[Phase]) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// From any state, under any schedule in which the network stays below its target without congestion, nobody is left
+    /// From any state, under any schedule in which the network stays below its target without congestion, no core is left
     /// throttled; and one lease later nothing is left to wake for.
     #[test]
     fn with_a_lease_every_level_ends(
