@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Builds programs of tests with cargo and runs them one after the other, a line for each.
 
-    programs.py [CARGO OPTION...] [-- WORD...]
+    programs.py [--no-run] [CARGO OPTION...] [-- WORD...]
 
 CARGO OPTIONs choose what is built (`--workspace --lib`, `-p forebay-net --test it`). WORDs are passed on to the programs:
-parts of names of tests.
+parts of names of tests. Clippy's driver compiles: it is rustc that also lints, so one pass does both. A warning is a failure.
 
 A test that fails runs once more, alone. If it passes then, the output says `unstable: NAME`. It is a failure all the same:
 red has to mean that something is wrong.
@@ -27,20 +27,28 @@ FAILED = re.compile(r"^test (.+?)(?: - should panic)? \.\.\. FAILED$", re.M)
 NEXTEST_FAILED = re.compile(r"^ +(?:FAIL|TIMEOUT|SIG\w+|ABORT|LEAK-FAIL) \[.*?\] (?:\(.*?\) )?(\S+) (\S+)$", re.M)
 
 
+def with_clippy():
+    """Variables with which cargo compiles this workspace by clippy's driver."""
+    found = subprocess.run(["rustc", "--print", "sysroot"], cwd=ROOT, capture_output=True, text=True)
+    driver = Path(found.stdout.strip(), "bin/clippy-driver")
+    return {**os.environ, "RUSTC_WORKSPACE_WRAPPER": str(driver)} if driver.exists() else dict(os.environ)
+
+
 def built(options):
-    """Programs that cargo builds, in its order: name, path, and folder of the package. None if it cannot build them."""
-    command = ["cargo", "test", "--locked", "--no-run", "--message-format=json-render-diagnostics", *options]
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    if done.returncode != 0:
-        return None
-    programs = []
+    """Programs that cargo builds: name, path, and folder of the package. None if it cannot build them, or a lint has something to say."""
+    command = ["cargo", "test", "--locked", "--no-run", "--message-format=json", *options]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env=with_clippy())
+    programs, said = [], []
     for line in done.stdout.splitlines():
         message = json.loads(line)
+        if message["reason"] == "compiler-message" and message["message"]["level"] in ("warning", "error"):
+            said.append(message["message"]["rendered"])
         if message.get("executable") and message["profile"]["test"]:
             folder = Path(message["manifest_path"]).parent
             source = Path(message["target"]["src_path"]).relative_to(folder)
             programs.append((f"{folder.name}: {source}", message["executable"], folder))
-    return sorted(programs, key=lambda program: program[0])
+    print("".join(dict.fromkeys(said)), end="", flush=True)
+    return None if said or done.returncode != 0 else sorted(programs, key=lambda program: program[0])
 
 
 def environment(folder):
@@ -67,10 +75,7 @@ def alone(name, test, once_more):
     print(f"   unstable: {name} {test} failed, and passed alone" if once_more else f"   {name} {test} fails alone, too", flush=True)
 
 
-def by_program(options, words):
-    programs = built(options)
-    if programs is None:
-        return False
+def by_program(programs, words):
     good = True
     for name, program, folder in programs:
         before = cpu()
@@ -90,18 +95,24 @@ def by_program(options, words):
 
 def by_nextest(options, words):
     command = ["cargo", "nextest", "run", "--locked", "--no-fail-fast", "--no-tests=pass", "--status-level=fail", *options, *words]
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", env=with_clippy())
     print(done.stdout, flush=True)
     for name, test in dict.fromkeys(NEXTEST_FAILED.findall(done.stdout)):
         again = [*command[:4], *options, "-E", f"binary_id(={name}) & test(={test})"]
-        alone(name, test, subprocess.run(again, cwd=ROOT, capture_output=True).returncode == 0)
+        alone(name, test, subprocess.run(again, cwd=ROOT, capture_output=True, env=with_clippy()).returncode == 0)
     return done.returncode == 0
 
 
 def main(arguments):
     split = arguments.index("--") if "--" in arguments else len(arguments)
-    run_all = by_nextest if shutil.which("cargo-nextest") else by_program
-    return 0 if run_all(arguments[:split], arguments[split + 1 :]) else 1
+    options, words = arguments[:split], arguments[split + 1 :]
+    only_build = "--no-run" in options
+    programs = built([word for word in options if word != "--no-run"])
+    if programs is None:
+        return 1
+    if only_build:
+        return 0
+    return 0 if (by_nextest(options, words) if shutil.which("cargo-nextest") else by_program(programs, words)) else 1
 
 
 if __name__ == "__main__":

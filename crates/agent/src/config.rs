@@ -117,7 +117,7 @@ pub enum Echo {
     Off,
     /// By a program on the interface's tcx hook: Linux 6.6 and later. It ends with the agent.
     Tcx,
-    /// By a filter on its clsact hook: Linux 5.15 and later. It marks nothing once the agent is dead, and undo removes it.
+    /// By a filter on its clsact hook: Linux 5.8 and later. It marks nothing once the agent is dead, and undo removes it.
     Clsact,
     /// By a program on a cgroup, for packets that its sockets are about to get. It ends with the agent.
     Cgroup,

@@ -36,6 +36,9 @@ STATUS = "document.getElementById('status').textContent"
 # Different colours on the canvas: a blank one has one.
 COLOURS = """(() => { const c = document.getElementById('topology'), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
 const seen = new Set(); for (let i = 0; i < d.length; i += 4) seen.add(d[i] << 16 | d[i + 1] << 8 | d[i + 2]); return seen.size; })()"""
+# Notes whether the run has ended when its first picture appears.
+FIRST = f"""new MutationObserver((_, own) => {{ if (!document.querySelector('#charts svg')) return;
+window.atFirstPicture = ({DIGEST}) ? 'over' : 'running'; own.disconnect(); }}).observe(document, {{ subtree: true, childList: true }})"""
 PICTURE = "document.getElementById('topology').toDataURL()"
 # Controls whose text is cut, or that leave the page or their box.
 BOXES = """(() => { const bad = []; for (const el of document.querySelectorAll('button, select, output, dd, dt, .choices span, .meter b')) {
@@ -364,10 +367,13 @@ def served(address):
     return problems
 
 
-def measure_first_picture(page):
-    """Seconds by the clock, which depend on the machine: printed, never held against anything."""
+def first_picture(page):
+    """The first picture is drawn while the run goes on. When, by the clock, depends on the machine: printed, never held against anything."""
+    script = page.browser.call("Page.addScriptToEvaluateOnNewDocument", source=FIRST)["identifier"]
     opened = [page.open() for _ in range(5)]
     print(f"first picture after {min(opened):.2f} s, the least of {', '.join(f'{seconds:.2f}' for seconds in opened)}")
+    page.browser.call("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
+    page.expect(page.value("window.atFirstPicture") == "running", f"at the first picture the run is: {page.value('window.atFirstPicture')}")
 
 
 def fetched_once(page):
@@ -383,7 +389,7 @@ def fetched_once(page):
 
 def check(page, folder, pictures):
     page.show(1440)
-    measure_first_picture(page)
+    first_picture(page)
     fetched_once(page)
     page.ended()
     for part in [lambda: same_digests(page, folder, pictures), lambda: settings(page, folder), lambda: hosts(page), lambda: editor(page, folder), lambda: undo(page, folder, pictures), lambda: keys(page), lambda: speed(page, folder)]:

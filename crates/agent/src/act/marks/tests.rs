@@ -24,6 +24,7 @@ fn loaded() -> Option<[Loaded; 2]> {
 struct Loaded {
     hook: Hook,
     program: Program,
+    map: Words,
     lease: Shared,
     counts: Shared,
     cpus: usize,
@@ -44,8 +45,8 @@ impl Loaded {
         let section = if hook == Hook::Cgroup { "cgroup" } else { "tc" };
         let maps = [("lease", &lease), ("counts", &counts)];
         let program = Program::load(&object, section, (hook, name), &maps)?;
-        let (lease, cpus) = (Shared::of(&lease, lease::WORDS)?, cpus as usize);
-        Ok(Self { hook, program, lease, counts: Shared::of(&counts, COUNTS * cpus)?, cpus })
+        let (lease, map, cpus) = (Shared::of(&lease, lease::WORDS)?, lease, cpus as usize);
+        Ok(Self { hook, program, map, lease, counts: Shared::of(&counts, COUNTS * cpus)?, cpus })
     }
 
     fn lease(&self, words: [u64; lease::WORDS]) {
@@ -296,4 +297,29 @@ fn the_self_test_passes_and_its_packet_is_whole() {
         assert_eq!(try_out(&of.program, &of.lease), Ok(()));
         assert_eq!(of.lease.words()[lease::DEADLINE].load(Relaxed), 0, "nothing is left on");
     }
+}
+
+/// How long marks outlive a loop that has died is this word of the map.
+#[test]
+fn a_renewed_lease_ends_one_duration_after_its_renewal_and_no_later() {
+    const LASTS: u64 = 100_000_000;
+    let Some([of, _]) = loaded() else { return };
+    let descriptor = of.map.as_fd().try_clone_to_owned().expect("a descriptor");
+    let leases = Leases::new(&[(0, WHOLE)], vec![descriptor], LASTS).expect("a lease");
+    let deadline = || of.lease.words()[lease::DEADLINE].load(Relaxed);
+    let before = boot_ns();
+    leases.mark(0, true);
+    let after = boot_ns();
+    assert!(
+        (before + LASTS..=after + LASTS).contains(&deadline()),
+        "{} after {before}",
+        deadline()
+    );
+    leases.mark(0, false);
+    assert_eq!(deadline(), 0);
+    leases.mark(1, true);
+    assert_eq!(deadline(), 0, "another stack has another lease");
+    leases.mark(0, true);
+    leases.end();
+    assert_eq!(deadline(), 0);
 }
