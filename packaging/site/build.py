@@ -111,21 +111,21 @@ def placed(page, text):
 
 def nested(text):
     """A page whose nested lists have four spaces per level, without which Python-Markdown makes one list of them."""
-    lines, levels, fenced = [], [], False
+    lines, levels, fenced = [], [], None
     for line in text.splitlines():
         indent, rest = len(line) - len(line.lstrip(" ")), line.lstrip(" ")
         fence = rest.startswith("```")
-        if not fenced and not fence and ITEM.match(rest) and (levels or indent == 0):
+        if fenced is None and not fence and ITEM.match(rest) and (levels or indent == 0):
             levels = [level for level in levels if level < indent]
             line = "    " * len(levels) + rest
             levels.append(indent)
-        elif not fenced and rest and indent == 0:
+        elif fenced is None and rest and indent == 0:
             levels = []
         elif rest and levels:
-            within = [level for level in levels if level < indent]
-            line = "    " * len(within) + " " * max(0, indent - within[-1] - 2 if fenced and within else 0) + rest
+            begun = indent if fenced is None else fenced
+            line = "    " * sum(level < begun for level in levels) + " " * max(0, indent - begun) + rest
         if fence:
-            fenced = not fenced
+            fenced = indent if fenced is None else None
         lines.append(line)
     return "\n".join([*lines, ""])
 
