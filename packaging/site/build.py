@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import venv
+from html.parser import HTMLParser
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -25,6 +26,7 @@ SOURCE = SITE / "pages"
 INDEX = SITE / "html/index.html"
 TOOLS = TARGET / "site-tools"
 NEEDS = "zensical==0.0.73"
+ITEM = re.compile(r"([-*+]|\d+\.) ")
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 # Pages of the repository that lie elsewhere on the site.
 MOVED = {
@@ -107,12 +109,72 @@ def placed(page, text):
     return LINK.sub(link, text)
 
 
+def nested(text):
+    """A page whose nested lists have four spaces per level, without which Python-Markdown makes one list of them."""
+    lines, levels, fenced = [], [], None
+    for line in text.splitlines():
+        indent, rest = len(line) - len(line.lstrip(" ")), line.lstrip(" ")
+        fence = rest.startswith("```")
+        if fenced is None and not fence and ITEM.match(rest) and (levels or indent == 0):
+            levels = [level for level in levels if level < indent]
+            line = "    " * len(levels) + rest
+            levels.append(indent)
+        elif fenced is None and rest and indent == 0:
+            levels = []
+        elif rest and levels:
+            begun = indent if fenced is None else fenced
+            line = "    " * sum(level < begun for level in levels) + " " * max(0, indent - begun) + rest
+        if fence:
+            fenced = indent if fenced is None else None
+        lines.append(line)
+    return "\n".join([*lines, ""])
+
+
+class Depths(HTMLParser):
+    """How deep the items of the lists in an article are."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.article, self.lists, self.items = False, 0, []
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "article":
+            self.article = True
+        elif tag in ("ul", "ol"):
+            self.lists += 1
+        elif tag == "li" and self.article:
+            self.items.append(self.lists)
+
+    def handle_endtag(self, tag):
+        if tag == "article":
+            self.article = False
+        elif tag in ("ul", "ol"):
+            self.lists -= 1
+
+
+def flattened():
+    """Pages with a nested list that their HTML has not."""
+    found = []
+    for page in sorted(SOURCE.rglob("*.md")):
+        text = re.sub(r"^ *```.*?^ *```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+        wanted = sum(bool(ITEM.match(line.lstrip(" "))) for line in text.splitlines() if line.startswith(" "))
+        html = INDEX.parent / page.relative_to(SOURCE).with_suffix(".html")
+        html = html.with_name(html.name.replace("README", "index"))
+        depths = Depths(html.read_text()).items
+        # The theme's own list around the article, if any, is the least depth.
+        shown = sum(depth > min(depths) for depth in depths)
+        if shown != wanted:
+            found.append(f"{page.relative_to(SOURCE)}: {shown} nested items of lists, {wanted} written")
+    return found
+
+
 def lay():
     """Every page where the site wants it, beside the configuration, which may name nothing above itself."""
     shutil.rmtree(SITE, ignore_errors=True)
     pages = [str(path.relative_to(ROOT)) for path in sorted((ROOT / "docs").rglob("*.md"))]
     made = {"reference/commands.md": commands(), "reference/laws.md": laws(), "reference/columns.md": columns()}
-    made |= {on_site(page): placed(page, (ROOT / page).read_text()) for page in {*pages, *MOVED}}
+    made |= {on_site(page): nested(placed(page, (ROOT / page).read_text())) for page in {*pages, *MOVED}}
     for page, text in made.items():
         (SOURCE / page).parent.mkdir(parents=True, exist_ok=True)
         (SOURCE / page).write_text(text)
@@ -148,6 +210,9 @@ def main():
     done = subprocess.run([TOOLS / "bin/zensical", "build", "--strict", "--clean", "--config-file", SITE / "zensical.toml"], text=True, capture_output=True)
     if done.returncode != 0 or not INDEX.exists():
         print(done.stdout, done.stderr, sep="\n")
+        return 1
+    if found := flattened():
+        print(*found, sep="\n")
         return 1
     print(f"{INDEX}: {pages} pages")
     return 0

@@ -1,4 +1,4 @@
-//! `forebay-agent signals`: a card for each signal, made of what the readers have: codes, source, processors, and what has checked it.
+//! `forebay-agent signals`: where each signal is read, with codes and processors from the readers, and how that was tested.
 
 use forebay_linux::counters::{NETSTAT, SELDOM, SNMP};
 use forebay_linux::ethtool::WORDS;
@@ -16,19 +16,17 @@ const GENERATIONS: [(Generation, &str); 6] = [
     (Generation::Zen5, "EPYC 9005 (Zen 5)"),
 ];
 
-const FIXTURES: &str = "the encoding against trees written by hand (tests/fixtures), the system call on the PMU `msr`; **never counted on such a processor**";
-
-/// A card that is not of the processor: signal, where it is read, what is taken, what it says, what has checked it.
-type Card = (&'static str, &'static str, String, &'static str, &'static str);
+/// A signal that every processor has: name, meaning, file, values, tests.
+type Card = (&'static str, &'static str, &'static str, String, &'static str);
 
 /// Kernels that the tests boot, and the one that they were written on.
 const KERNELS: &str =
     "live Linux 6.18; 6.1 in user mode, 6.1 and 6.12 in QEMU (tests/agent/kernels.py)";
 
-/// All cards, as a page.
+/// All signals, as a page.
 pub fn cards() -> String {
     let mut text = String::from(
-        "# Signals of the agent\n\nA card for each: where it is read, its codes, on which processors, and what has checked it. Written by `forebay-agent signals`; which of them a machine has, `forebay agent probe` says.\n",
+        "# Signals of the agent\n\nLook up where the agent reads a signal, with which event codes, and how this was tested. `forebay agent probe` lists the signals of a machine. `forebay agent signals` prints this page.\n\nThe first five signals need `perf_event_open` with CAP_PERFMON. Their codes were tested with trees written by hand (tests/fixtures), the system call with the PMU `msr`. **No test has counted on such a processor.**\n",
     );
     let of = |pick: fn(&Uncore) -> Option<Event>| {
         let mut rows = String::new();
@@ -50,36 +48,36 @@ pub fn cards() -> String {
         }
         rows
     };
-    for (name, says, rows) in [
+    for (name, meaning, rows) in [
         (
             "Lines in the IIO buffer (occupancy)",
-            "I_S of hostCC: its rise over the rise of the clock below, read in one group",
+            "The rise of this counter over the rise of the clock below is I_S of hostCC. Both are read in one group",
             of(|all| all.occupancy),
         ),
         (
             "Clock of the IIO buffer",
-            "what I_S is divided by; no time-stamp counter is needed",
+            "I_S is divided by the rise of this clock",
             of(|all| all.clock),
         ),
         (
             "Writes from the NIC (inserts)",
-            "B_S: units of 4 bytes at the first port of an IIO unit; on AMD DMA writes of one root complex, 64 bytes each",
+            "The rate is B_S of hostCC. A unit is 4 bytes at the first port of an IIO unit; on AMD a DMA write of 64 bytes of one root complex",
             of(|all| Some(all.inserts)),
         ),
         (
             "Memory reads",
-            "64 bytes each, all controllers of a socket",
+            "A unit is 64 bytes, over all controllers of a socket",
             of(|all| Some(all.memory[0])),
         ),
         (
             "Memory writes",
-            "64 bytes each, all controllers of a socket",
+            "A unit is 64 bytes, over all controllers of a socket",
             of(|all| Some(all.memory[1])),
         ),
     ] {
         let _ = write!(
             text,
-            "\n## {name}\n\nWhat it says: {says}.\n\nRead by `perf_event_open`, which needs CAP_PERFMON.\n\n| processor | unit | event | code from |\n|---|---|---|---|\n{rows}\nChecked: {FIXTURES}.\n"
+            "\n## {name}\n\n{meaning}.\n\n| processor | unit | event | code from |\n|---|---|---|---|\n{rows}"
         );
     }
     let names = |of: &[(&str, &str)]| {
@@ -88,59 +86,57 @@ pub fn cards() -> String {
     let others: [Card; 7] = [
         (
             "softnet",
-            "/proc/net/softnet_stat",
-            "columns 0 to 2, hexadecimal, summed over CPUs modulo 2^32: processed, dropped, squeezed".into(),
             "dropped: a core's backlog was full; squeezed: a poll ran out of budget, cores are slow",
+            "`/proc/net/softnet_stat`",
+            "columns 0 to 2, hexadecimal, summed over CPUs modulo 2^32: processed, dropped, squeezed".into(),
             KERNELS,
         ),
         (
             "PSI",
-            "/proc/pressure/cpu, memory, io",
+            "time in which tasks waited for a core, or for reclaim; memory bandwidth is not seen",
+            "`/proc/pressure/cpu`, `memory`, `io`",
             "`total` of the lines some and full, microseconds".into(),
-            "time in which tasks waited for a core, or for reclaim; it does not see memory bandwidth",
             "live Linux 6.18; 6.1 and 6.12 in QEMU; Linux in user mode has none",
         ),
         (
             "TCP",
-            "/proc/net/snmp, /proc/net/netstat",
-            format!("{}, {}; by name, each {} ms at most", names(&SNMP), names(&NETSTAT), SELDOM.as_millis()),
-            "what was sent again, what applications left unread, marks that arrived",
+            "retransmissions, data that applications left unread, marks that arrived",
+            "`/proc/net/snmp`, `/proc/net/netstat`",
+            format!("{}, {}; every {} ms at most", names(&SNMP), names(&NETSTAT), SELDOM.as_millis()),
             KERNELS,
         ),
         (
             "NIC",
-            "/sys/class/net/NAME/statistics",
+            "missed and fifo: the NIC had no room for packets",
+            "`/sys/class/net/NAME/statistics`",
             STATISTICS.join(", "),
-            "missed and fifo: the NIC had nowhere to put packets",
             KERNELS,
         ),
         (
             "NIC driver",
-            "`SIOCETHTOOL`, as ethtool -S",
-            format!("names with {}; at most 64 of a NIC", WORDS.join(", ")),
             "`rx_discards_phy` (mlx5): dropped in the port's buffer; `rx_out_of_buffer`: no descriptors, cores are slow",
+            "`SIOCETHTOOL`, as `ethtool -S`",
+            format!("names with {}; at most 64 of a NIC", WORDS.join(", ")),
             "virtio_net on a live Linux 6.18; names of mlx5, ice, ena from their sources",
         ),
         (
             "MBM",
-            "/sys/fs/resctrl/mon_data, and of at most 16 groups",
+            "bytes that memory moved, by resctrl group",
+            "`/sys/fs/resctrl/mon_data`, and at most 16 groups",
             "mbm_total_bytes of each L3 cache".into(),
-            "bytes that memory moved, by resctrl group: which group is the antagonist",
             "a tree written by hand; **never on real resctrl**",
         ),
         (
             "memory bandwidth of nicdrop",
-            "memory controllers, or MBM where none can be read",
-            "sums of the cards above".into(),
-            "whether memory is busy while the NIC drops",
+            "memory is busy while the NIC drops",
+            "memory controllers, or MBM if none can be read",
+            "sums of the signals above".into(),
             "recordings and trees written by hand",
         ),
     ];
-    for (name, path, taken, says, checked) in others {
-        let _ = write!(
-            text,
-            "\n## {name}\n\n- What it says: {says}\n- Read from: {path}\n- Taken: {taken}\n- Processors: all\n- Checked: {checked}\n"
-        );
+    text.push_str("\n## Signals of every processor\n\n| signal | meaning | read from | values | tested with |\n|---|---|---|---|---|\n");
+    for (name, meaning, path, values, tested) in others {
+        let _ = writeln!(text, "| {name} | {meaning} | {path} | {values} | {tested} |");
     }
     text
 }
