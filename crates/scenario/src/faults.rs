@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 pub struct Fault {
     /// When, before stop.time.
     pub at: Time,
-    /// Which cable: `leaf[2]-spine[1]`, both ways. Losses may be of one direction: `leaf[2]->spine[1]`.
+    /// The cable: `leaf[2]-spine[1]`, both ways. Losses may affect one direction: `leaf[2]->spine[1]`.
     pub link: String,
-    /// What happens to the cable. Default: "rate", "loss" or "drop" where one of these keys is given, else "down".
+    /// Change of the cable. Default: "rate", "loss" or "drop" where one of these keys is given, else "down".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     change: Option<Word>,
     /// The new rate.

@@ -29,12 +29,12 @@ pub(crate) struct SizeTable {
     /// Pairs [bytes, cumulative probability], both non-decreasing, the last probability 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     points: Option<Vec<(f64, f64)>>,
-    /// What lies between points: straight lines or steps. Default: "lin".
+    /// Interpolation between points: straight lines or steps. Default: "lin".
     #[serde(skip_serializing_if = "Option::is_none")]
     mode: Option<Mode>,
 }
 
-/// What lies between the points of a distribution.
+/// Interpolation between the points of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Mode {

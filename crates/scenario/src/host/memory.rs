@@ -32,8 +32,8 @@ pub struct Memory {
     /// Law that sets the throttle level and marks packets. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub control: Option<HostControl>,
-    /// Bytes in the NIC buffer above which the NIC pauses its switch, for the classes that fabric.switch.pause keeps from loss; at half
-    /// of them it lets the switch resume. Default: the NIC never pauses, and drops.
+    /// Bytes in the NIC buffer above which the NIC pauses its switch, for the lossless classes of fabric.switch.pause. At half of these
+    /// bytes the NIC lets the switch resume. Default: the NIC never pauses, and drops.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pause_above: Option<Bytes>,
 }
@@ -54,7 +54,7 @@ impl Default for Memory {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[schemars(rename = "Control")]
 pub struct HostControl {
-    /// Name of the law, of those in `forebay laws` that have role host.
+    /// Name of a law in `forebay laws` of role host.
     pub law: String,
     /// Whether the law acts; with false the host runs as without this table, so that a sweep can compare both. Default: true.
     #[serde(default = "params::yes")]

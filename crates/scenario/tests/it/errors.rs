@@ -378,7 +378,7 @@ fn nics_that_pause() {
     };
     assert_eq!(
         nic(""),
-        "17:15: host.memory.pause_above: the fabric pauses nobody; write fabric.switch.pause = { classes = [0] }, or leave it out"
+        "17:15: host.memory.pause_above: no port of the fabric pauses; write fabric.switch.pause = { classes = [0] }, or leave it out"
     );
     let room = nic("buffer = { size = \"8MB\" }\npause = { classes = [0] }");
     assert!(
@@ -673,7 +673,7 @@ fn switches() {
         (
             "ecn",
             "classes = 2\nweights = [{ class = 0, weight = 3 }]\necn",
-            "15:11: fabric.switch.weights: is of fewer than two classes, which share with nobody; write two or more, or leave it out",
+            "15:11: fabric.switch.weights: has fewer than two classes, so there is nothing to share; write two or more, or leave it out",
         ),
         (
             "ecn",
@@ -1034,7 +1034,7 @@ fn shapes() {
         ),
         (
             "kind = \"star\"\nhosts = 1",
-            "8:9: fabric.hosts: 1 host has nobody to talk to; write 2 or more",
+            "8:9: fabric.hosts: 1 host has no other host to send to; write 2 or more",
         ),
         (
             "kind = \"dumbbell\"\nleft = 0\nright = 70000",
