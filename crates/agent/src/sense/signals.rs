@@ -16,20 +16,28 @@ const GENERATIONS: [(Generation, &str); 6] = [
     (Generation::Zen5, "EPYC 9005 (Zen 5)"),
 ];
 
-const FIXTURES: &str = "the encoding against trees written by hand (tests/fixtures), the system call on the PMU `msr`; **never counted on such a processor**";
-
 /// A card that is not of the processor: signal, where it is read, what is taken, what it says, what has checked it.
 type Card = (&'static str, &'static str, String, &'static str, &'static str);
 
 /// Kernels that the tests boot, and the one that they were written on.
-const KERNELS: &str =
-    "live Linux 6.18; 6.1 in user mode, 6.1 and 6.12 in QEMU (tests/agent/kernels.py)";
+const KERNELS: &str = "A live Linux 6.18 kernel. Linux 6.1 in user mode. Linux 6.1 and 6.12 in QEMU (tests/agent/kernels.py).";
+
+const HEAD: &str = "# Signals of the agent
+
+Look up what a signal means, where the agent reads it, and how far it was checked. `forebay agent probe` shows which signals your machine has.
+
+The page is made by `forebay-agent signals`.
+
+## Counters of the processor
+
+The agent reads these counters with `perf_event_open`. It needs the capability CAP_PERFMON.
+
+Two checks cover them. Tests compare the event codes with hand-written `/sys` trees. One test runs the system call on the PMU `msr`. **No counter was ever read on one of these processors.**
+";
 
 /// All cards, as a page.
 pub fn cards() -> String {
-    let mut text = String::from(
-        "# Signals of the agent\n\nA card for each: where it is read, its codes, on which processors, and what has checked it. Written by `forebay-agent signals`; which of them a machine has, `forebay agent probe` says.\n",
-    );
+    let mut text = String::from(HEAD);
     let of = |pick: fn(&Uncore) -> Option<Event>| {
         let mut rows = String::new();
         for (generation, name) in GENERATIONS {
@@ -53,93 +61,99 @@ pub fn cards() -> String {
     for (name, says, rows) in [
         (
             "Lines in the IIO buffer (occupancy)",
-            "I_S of hostCC: its rise over the rise of the clock below, read in one group",
+            "I_S of hostCC. The agent divides the rise of this counter by the rise of the clock below. It reads both in one group.",
             of(|all| all.occupancy),
         ),
         (
             "Clock of the IIO buffer",
-            "what I_S is divided by; no time-stamp counter is needed",
+            "The divisor of I_S. The agent needs no time-stamp counter.",
             of(|all| all.clock),
         ),
         (
             "Writes from the NIC (inserts)",
-            "B_S: units of 4 bytes at the first port of an IIO unit; on AMD DMA writes of one root complex, 64 bytes each",
+            "B_S of hostCC. On Intel, units of 4 bytes at the first port of an IIO unit. On AMD, DMA writes of one root complex, 64 bytes each.",
             of(|all| Some(all.inserts)),
         ),
         (
             "Memory reads",
-            "64 bytes each, all controllers of a socket",
+            "Reads of 64 bytes each, summed over all controllers of a socket.",
             of(|all| Some(all.memory[0])),
         ),
         (
             "Memory writes",
-            "64 bytes each, all controllers of a socket",
+            "Writes of 64 bytes each, summed over all controllers of a socket.",
             of(|all| Some(all.memory[1])),
         ),
     ] {
         let _ = write!(
             text,
-            "\n## {name}\n\nWhat it says: {says}.\n\nRead by `perf_event_open`, which needs CAP_PERFMON.\n\n| processor | unit | event | code from |\n|---|---|---|---|\n{rows}\nChecked: {FIXTURES}.\n"
+            "\n### {name}\n\n{says}\n\n| processor | unit | event | code from |\n|---|---|---|---|\n{rows}"
         );
     }
+    text.push_str("\n## Counters of the kernel\n\nEvery processor has these signals.\n");
     let names = |of: &[(&str, &str)]| {
         of.iter().map(|(file, name)| format!("{file} {name}")).collect::<Vec<_>>().join(", ")
     };
     let others: [Card; 7] = [
         (
             "softnet",
-            "/proc/net/softnet_stat",
-            "columns 0 to 2, hexadecimal, summed over CPUs modulo 2^32: processed, dropped, squeezed".into(),
-            "dropped: a core's backlog was full; squeezed: a poll ran out of budget, cores are slow",
+            "`/proc/net/softnet_stat`",
+            "Columns 0 to 2: processed, dropped, squeezed. They are hexadecimal, and summed over CPUs modulo 2^32.".into(),
+            "`dropped`: the backlog of a core was full. `squeezed`: a poll ran out of budget, so cores are too slow.",
             KERNELS,
         ),
         (
             "PSI",
-            "/proc/pressure/cpu, memory, io",
-            "`total` of the lines some and full, microseconds".into(),
-            "time in which tasks waited for a core, or for reclaim; it does not see memory bandwidth",
-            "live Linux 6.18; 6.1 and 6.12 in QEMU; Linux in user mode has none",
+            "`/proc/pressure/cpu`, `memory` and `io`",
+            "`total` of the lines `some` and `full`, in microseconds.".into(),
+            "Time in which tasks waited for a core or for memory reclaim. It does not show memory bandwidth.",
+            "A live Linux 6.18 kernel. Linux 6.1 and 6.12 in QEMU. Linux in user mode has no PSI.",
         ),
         (
             "TCP",
-            "/proc/net/snmp, /proc/net/netstat",
-            format!("{}, {}; by name, each {} ms at most", names(&SNMP), names(&NETSTAT), SELDOM.as_millis()),
-            "what was sent again, what applications left unread, marks that arrived",
+            "`/proc/net/snmp` and `/proc/net/netstat`",
+            format!(
+                "{}, {}. The agent finds counters by name, and reads each file every {} ms at most.",
+                names(&SNMP),
+                names(&NETSTAT),
+                SELDOM.as_millis()
+            ),
+            "Retransmissions, data that applications left unread, and ECN marks that arrived.",
             KERNELS,
         ),
         (
             "NIC",
-            "/sys/class/net/NAME/statistics",
-            STATISTICS.join(", "),
-            "missed and fifo: the NIC had nowhere to put packets",
+            "`/sys/class/net/NAME/statistics`",
+            format!("{}.", STATISTICS.join(", ")),
+            "`missed` and `fifo`: the NIC had no room for a packet.",
             KERNELS,
         ),
         (
             "NIC driver",
-            "`SIOCETHTOOL`, as ethtool -S",
-            format!("names with {}; at most 64 of a NIC", WORDS.join(", ")),
-            "`rx_discards_phy` (mlx5): dropped in the port's buffer; `rx_out_of_buffer`: no descriptors, cores are slow",
-            "virtio_net on a live Linux 6.18; names of mlx5, ice, ena from their sources",
+            "`SIOCETHTOOL`, like `ethtool -S`",
+            format!("At most 64 counters of a NIC. Their names contain {}.", WORDS.join(", ")),
+            "`rx_discards_phy` (mlx5): the port buffer dropped packets. `rx_out_of_buffer`: descriptors ran out, so cores are too slow.",
+            "virtio_net on a live Linux 6.18 kernel. The names of mlx5, ice and ena come from the driver sources.",
         ),
         (
             "MBM",
-            "/sys/fs/resctrl/mon_data, and of at most 16 groups",
-            "mbm_total_bytes of each L3 cache".into(),
-            "bytes that memory moved, by resctrl group: which group is the antagonist",
-            "a tree written by hand; **never on real resctrl**",
+            "`/sys/fs/resctrl/mon_data`, and at most 16 resctrl groups",
+            "`mbm_total_bytes` of each L3 cache.".into(),
+            "Memory traffic of each resctrl group in bytes. It shows which group is the antagonist.",
+            "A hand-written tree. **Never tested on real resctrl.**",
         ),
         (
-            "memory bandwidth of nicdrop",
-            "memory controllers, or MBM where none can be read",
-            "sums of the cards above".into(),
-            "whether memory is busy while the NIC drops",
-            "recordings and trees written by hand",
+            "Memory bandwidth of nicdrop",
+            "Memory controllers, or MBM if no controller can be read",
+            "Sums of the counters above.".into(),
+            "Whether memory is busy while the NIC drops packets.",
+            "Recordings and hand-written trees.",
         ),
     ];
     for (name, path, taken, says, checked) in others {
         let _ = write!(
             text,
-            "\n## {name}\n\n- What it says: {says}\n- Read from: {path}\n- Taken: {taken}\n- Processors: all\n- Checked: {checked}\n"
+            "\n### {name}\n\n{says}\n\n- Read from: {path}\n- Counters: {taken}\n- Checked on: {checked}\n"
         );
     }
     text
