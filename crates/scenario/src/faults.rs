@@ -134,7 +134,7 @@ impl Fault {
         let at = |key: &str| format!("{path}.{key}");
         let Some((cable, from)) = plan.link(&self.link) else {
             let example = plan.cables.last().map(|c| plan.cable_name(*c)).unwrap_or_default();
-            let text = format!("{:?} is no cable; write for instance {example:?}", self.link);
+            let text = format!("{:?} is not a cable; write for instance {example:?}", self.link);
             judge.say(&at("link"), text);
             return [None, None];
         };

@@ -327,7 +327,7 @@ impl Transport {
         let at = |key: &str| format!("{place}.{key}");
         self.packet(judge, place);
         if self.ack_size == Bytes::ZERO || self.ack_size.get() > LARGEST_PACKET {
-            judge.wrong(&at("ack_size"), "is no size of a packet; write for instance \"64B\"");
+            judge.wrong(&at("ack_size"), "is not a size of a packet; write for instance \"64B\"");
         }
         if let TransportKind::Tcp(tcp) = &mut self.kind
             && let Some(kernel) = tcp.kernel
@@ -417,7 +417,7 @@ impl Tcp {
         let tick = self.timer_tick;
         if tick > Span::ZERO && tick < LEAST_TICK {
             let text = format!(
-                "is no tick of a kernel; write \"{LEAST_TICK}\" or more, for instance \"4ms\""
+                "is not a tick of a kernel; write \"{LEAST_TICK}\" or more, for instance \"4ms\""
             );
             judge.wrong(&at("timer_tick"), text);
         }
@@ -494,7 +494,7 @@ impl Rdma {
             judge.span(&at("base_rtt"), span);
         }
         if self.telemetry.get() > 255 {
-            judge.wrong(&at("telemetry"), "is no size of a header; write for instance \"42B\"");
+            judge.wrong(&at("telemetry"), "is not a size of a header; write for instance \"42B\"");
         }
     }
 }

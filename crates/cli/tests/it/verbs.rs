@@ -225,7 +225,7 @@ fn a_law_log_is_written_and_replayed() {
     for (args, says) in [
         (&["laws", "replay"][..], "name the log: forebay laws replay LOG"),
         (&["laws", "dctcp", "x.log"], "write \"forebay laws replay x.log\""),
-        (&["laws", "replay", "small.toml"], "small.toml: this is no law log"),
+        (&["laws", "replay", "small.toml"], "small.toml: this is not a law log"),
         (&["laws", "replay", "none.log"], "none.log: "),
     ] {
         let ran = here.run(args).ends(2);

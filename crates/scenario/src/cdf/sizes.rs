@@ -163,7 +163,9 @@ fn range((low, high): (&str, &str)) -> Option<Result<(Bytes, Bytes), String>> {
 /// Every size of a range as likely as the next.
 fn uniform(name: &str, (low, high): (Bytes, Bytes)) -> Result<Cdf, String> {
     if low == Bytes::ZERO || low > high {
-        return Err(format!("{name:?} is no range; write a size of 1B or more, then a larger one"));
+        return Err(format!(
+            "{name:?} is not a range; write a size of 1B or more, then a larger one"
+        ));
     }
     Cdf::uniform(low, high)
 }

@@ -157,7 +157,7 @@ impl EcnMarking {
             judge.say(&at("kmax"), text);
         }
         if self.for_rate.is_some_and(|rate| rate.get() == 0) {
-            judge.wrong(&at("for_rate"), "is no rate; write for instance \"10Gbps\"");
+            judge.wrong(&at("for_rate"), "is not a rate; write for instance \"10Gbps\"");
         }
         judge.share(&at("pmax"), self.pmax);
         if self.ect == Ect::Pass && (self.not_ect == NotEct::Pass || self.at == MarkAt::Dequeue) {

@@ -134,7 +134,7 @@ impl Hierarchical {
         }
         if self.credit == Bytes::ZERO || self.credit > advance {
             let text = format!(
-                "is no size of a credit; write more than nothing and at most advance, \"{advance}\""
+                "is not a size of a credit; write more than nothing and at most advance, \"{advance}\""
             );
             judge.wrong(&at("credit"), text);
         }
@@ -149,7 +149,7 @@ impl Hierarchical {
             judge.say(&at("pod_advance"), text);
         }
         if !(0.01..=1.0).contains(&self.credit_pace) {
-            let text = "is no share of a port's rate; write a number from 0.01 to 1";
+            let text = "is not a share of a port's rate; write a number from 0.01 to 1";
             judge.wrong(&at("credit_pace"), text);
         }
         judge.short(&at("seen_for"), self.seen_for);

@@ -390,7 +390,7 @@ impl Switch {
             judge.say(&at("class"), text);
         }
         if trim.trim_to >= packet || trim.trim_to == Bytes::ZERO {
-            let text = format!("is no part of a packet of {packet}; write \"64B\"");
+            let text = format!("is not a part of a packet of {packet}; write \"64B\"");
             judge.wrong(&at("trim_to"), text);
         }
         let short = match limit.size {

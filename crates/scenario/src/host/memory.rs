@@ -179,7 +179,7 @@ impl Memory {
             judge.wrong(&at("iommu_walk"), text);
         }
         if !(LEAST_PAGE..=MOST_PAGE).contains(&iommu.page) {
-            let text = format!("is no page; write from \"{LEAST_PAGE}\" to \"{MOST_PAGE}\"");
+            let text = format!("is not a page; write from \"{LEAST_PAGE}\" to \"{MOST_PAGE}\"");
             judge.wrong(&at("iommu_page"), text);
         }
         if iommu.walk == Span::ZERO {
@@ -208,7 +208,8 @@ impl Memory {
         };
         let buffer = queue.buffer;
         if !(Bytes::new(LINE)..=LEAST_BUFFER).contains(&buffer) {
-            let text = format!("is no buffer of a frame; write from \"64B\" to \"{LEAST_BUFFER}\"");
+            let text =
+                format!("is not a buffer of a frame; write from \"64B\" to \"{LEAST_BUFFER}\"");
             judge.wrong(&at("rq.buffer"), text);
         } else if u64::from(queue.depth) * buffer.get() < LEAST_BUFFER.get() {
             let least = LEAST_BUFFER.get().div_ceil(buffer.get());
@@ -291,7 +292,7 @@ impl Memory {
             judge.wrong(&format!("{path}.{key}"), text);
         }
         if !(LINE..=4096).contains(&u64::from(settings.pcie.tlp_payload)) {
-            let text = "is no payload of a PCIe packet; write from \"64B\" to \"4096B\"";
+            let text = "is not a payload of a PCIe packet; write from \"64B\" to \"4096B\"";
             judge.wrong(&format!("{path}.pcie_payload"), text);
         }
         let latencies = [
@@ -336,7 +337,7 @@ impl HostControl {
         }
         if self.read < Span::from_ns(100) || self.read > LONGEST {
             let text = format!(
-                "is no time that reading a counter takes; write from \"100ns\" to \"{LONGEST}\""
+                "is not a time that reading a counter takes; write from \"100ns\" to \"{LONGEST}\""
             );
             judge.wrong(&at("read"), text);
         }
@@ -347,7 +348,7 @@ impl Judge<'_> {
     /// A latency, where one was written, is above zero and below any that hardware has.
     fn latency(&mut self, path: &str, latency: Span) {
         if self.given(path) && (latency < Span::from_ns(1) || latency > LONGEST) {
-            let text = format!("is no latency of hardware; write from \"1ns\" to \"{LONGEST}\"");
+            let text = format!("is not a latency of hardware; write from \"1ns\" to \"{LONGEST}\"");
             self.wrong(path, text);
         }
     }
