@@ -6,8 +6,8 @@ use clap::{Args, Parser, Subcommand};
 use forebay_units::{BitsPerSec, Span};
 use std::path::PathBuf;
 
-/// Host congestion on a live Linux machine: what it can sense, what it does, and what a law makes of it. Changes nothing, unless
-/// `run` is told to enforce.
+/// Senses and records host congestion on a live Linux machine, and runs control laws on it. Changes nothing unless `run` is in
+/// mode enforce.
 #[derive(Debug, Parser)]
 #[command(name = "forebay-agent", version, about, after_help = AFTER, disable_help_subcommand = true)]
 pub struct Cli {
@@ -16,19 +16,19 @@ pub struct Cli {
 }
 
 const AFTER: &str = "\
-Exit codes: 0 done, 1 the machine refused, 2 bad input, 3 a law answers otherwise than its log has it.";
+Exit codes: 0 done, 1 the machine refused, 2 bad input, 3 a law differs from its log.";
 
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// Say what this machine can sense, do and mark; each \"no\" with its cause and a remedy
+    /// Show what this machine can sense, throttle and mark, with cause and remedy where it cannot
     Probe(Probe),
-    /// Show drops, losses and pressure: on a terminal as a view, elsewhere a line for each period
+    /// Show drops, losses and pressure: as a view on a terminal, as lines elsewhere
     Watch(Watch),
-    /// Write the machine's counters into a folder
+    /// Record the machine's counters into a folder
     Record(Record),
-    /// Run a law over this machine's signals: show them, or what the law would do, or do it
+    /// Run a control law on this machine's signals: observe, dry-run or enforce
     Run(Run),
-    /// Lift whatever an agent that died has left throttled
+    /// Lift all throttles that a dead agent left
     Undo(Undo),
     /// The control loop, which the guard starts
     #[command(hide = true)]
@@ -36,20 +36,20 @@ pub enum Verb {
     /// The control loop over the host of a simulation, which `forebay run --agent` starts
     #[command(hide = true)]
     Lockstep,
-    /// Step the laws of a folder's law logs again and say which rows differ; check its recording
+    /// Replay law logs and report the rows that differ; check a recording
     Replay(Replay),
-    /// Print a card for each signal: where it is read, the codes, on which processors, and what has checked it
+    /// Print where each signal is read, its event codes, its processors, and how it was checked
     Signals,
     /// Write the manual pages of this command into a folder
     Man(Man),
-    /// Propose thresholds of hostcc from what this machine, or a recording, shows while idle, at line rate and saturated
+    /// Propose thresholds of hostcc from this machine, or from a recording: idle, at line rate and saturated
     Calibrate(Calibrate),
 }
 
 /// Where `proc` and `sys` are.
 #[derive(Debug, Args)]
 pub struct From {
-    /// Read the recorded tree in this folder, which has proc and sys, in place of the machine
+    /// Read a recorded tree (a folder with proc and sys) instead of the machine
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
 }
@@ -70,16 +70,16 @@ pub struct Watch {
     /// Time between two lines, from 1ms to 1h
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = period)]
     pub every: Span,
-    /// Print lines on a terminal, too, and end after this many
+    /// Print lines on a terminal too, and end after this number of lines
     #[arg(long, value_name = "N")]
     pub lines: Option<u64>,
-    /// Show the level and marks of the agent whose metrics are served at this unix socket
+    /// Unix socket with the metrics of a running agent: its level and marks are shown
     #[arg(long, value_name = "PATH", default_value = METRICS)]
     pub agent: PathBuf,
     /// Print each line as JSON, with every counter
     #[arg(long)]
     pub json: bool,
-    /// Serve every counter as Prometheus text, by GET /metrics: at a unix socket or a loopback address
+    /// Serve every counter as Prometheus text (GET /metrics) at a unix socket or a loopback address
     #[arg(long, value_name = "ADDR", value_parser = Address::parse)]
     pub serve: Option<Address>,
 }
@@ -88,43 +88,43 @@ pub struct Watch {
 pub struct Record {
     #[command(flatten)]
     pub from: From,
-    /// How long, from 1ms to 24h; an interrupt ends it earlier
+    /// Length of the recording, from 1ms to 24h; an interrupt ends it earlier
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     pub time: Span,
     /// Time between two readings of all counters, from 1ms to 1h
     #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = period)]
     pub every: Span,
-    /// Folder to make; one that has a recording already is refused
+    /// Folder to make; a folder with a recording is refused
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
 }
 
 #[derive(Debug, Args)]
 pub struct Run {
-    /// Configuration, a TOML file: docs/agent.md
+    /// Configuration file (TOML); docs/agent.md lists its keys
     #[arg(value_name = "CONFIG")]
     pub config: PathBuf,
     #[command(flatten)]
     pub from: From,
-    /// What to do, whatever the configuration says
+    /// Mode, instead of the one in the configuration
     #[arg(long, value_enum)]
     pub mode: Option<Mode>,
-    /// Run the loop on this core alone; with a period below 1ms it spins there, so give it one that nothing else runs on (isolcpus)
+    /// Run the loop on this core alone; with a period below 1ms the loop keeps the core busy, so use an isolated core (isolcpus)
     #[arg(long, value_name = "N")]
     pub core: Option<u32>,
     /// End after this time, from 1ms to 24h; an interrupt ends it earlier
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     pub time: Option<Span>,
-    /// Write the law's log into this folder
+    /// Write the log of the law into this folder
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Read I_S and B_S from this file in place of the processor's counters, two words such as `93 43Gbps`: for tests
+    /// For tests: read I_S and B_S from this file (two words such as `93 43Gbps`) instead of the processor's counters
     #[arg(long, value_name = "FILE")]
     pub signals: Option<PathBuf>,
-    /// Serve the status as Prometheus text, by GET /metrics: at a unix socket or a loopback address
+    /// Serve the status as Prometheus text (GET /metrics) at a unix socket or a loopback address
     #[arg(long, value_name = "ADDR", value_parser = Address::parse)]
     pub serve: Option<Address>,
-    /// Folder for the journal, by which what a dead agent left is undone; enforce only
+    /// Folder for the journal, from which `undo` restores the machine after a crash; mode enforce only
     #[arg(long, value_name = "DIR", default_value = STATE)]
     pub state: PathBuf,
 }
@@ -149,13 +149,13 @@ pub struct Replay {
     /// Folder of a recording or of a run with law logs, or one law log
     #[arg(value_name = "TRACE")]
     pub trace: PathBuf,
-    /// Of law logs, take those of this law; over a recording, say what this host law would have done
+    /// With law logs: replay only logs of this law. With a recording: show what this host law would have done
     #[arg(long, value_name = "NAME")]
     pub law: Option<String>,
-    /// Set a parameter of the host law and say what it would have done: --set iio_threshold=50
+    /// Set a parameter of the host law and show what the law would have done: --set iio_threshold=50
     #[arg(long, value_name = "KEY=VALUE", value_parser = setting)]
     pub set: Vec<(String, String)>,
-    /// Of a file that was cut, take what is before the cut
+    /// Accept files that were cut short, and use what is before the cut
     #[arg(long)]
     pub partial: bool,
     /// Print the rows of host laws as CSV: seq, now_ps, event, at_ps, raw, acts
@@ -174,16 +174,16 @@ pub struct Man {
 pub struct Calibrate {
     #[command(flatten)]
     pub from: From,
-    /// How long to read this machine, from 1ms to 24h, while it is idle, at line rate and saturated in turn
+    /// Time to read this machine in each state (idle, at line rate, saturated), from 1ms to 24h
     #[arg(long = "for", value_name = "TIME", value_parser = duration, conflicts_with = "trace")]
     pub time: Option<Span>,
     /// Time between two readings, from 1ms to 1h
     #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = period)]
     pub every: Span,
-    /// Take a recording, or a run with law logs of hostcc, in place of this machine
+    /// Use a recording, or a run with law logs of hostcc, instead of this machine
     #[arg(long, value_name = "TRACE")]
     pub trace: Option<PathBuf>,
-    /// Rate of the link, such as 100Gbps, to notice that it was not reached
+    /// Rate of the link, such as 100Gbps; a warning says if it was not reached
     #[arg(long, value_name = "RATE")]
     pub line_rate: Option<BitsPerSec>,
 }

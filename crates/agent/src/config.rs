@@ -16,28 +16,28 @@ use std::path::Path;
 /// Configuration of the live agent.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct Config {
-    /// What the agent does. Default: observe. The option --mode goes before it.
+    /// What the agent does. The option --mode overrides it. Default: observe.
     #[serde(default)]
     pub mode: Mode,
-    /// Time between two readings, from 1ms to 1s; with the option --core from 10us on: below 1ms the loop spins on that core.
+    /// Time between two readings, from 1ms to 1s. With the option --core from 10us: below 1ms the loop keeps that core busy.
     /// Default: 1ms.
     #[serde(default = "every")]
     pub every: Span,
-    /// Time without a sign of life of the control loop after which it is killed and everything is lifted, from 10ms to 10s.
+    /// Time without a sign of life after which the control loop is killed and all throttles are lifted, from 10ms to 10s.
     /// Default: 50ms.
     #[serde(default = "deadline")]
     pub deadline: Span,
-    /// The law that decides.
+    /// Control law.
     #[serde(default)]
     pub law: Law,
     /// Interfaces whose path to memory is watched.
     #[serde(default)]
     pub nic: Vec<Nic>,
-    /// What may be throttled.
+    /// Cgroups that may be throttled.
     #[serde(default)]
     pub victim: Vec<Victim>,
-    /// Whether TCP-NV is registered as the congestion control forebay_nv while the agent runs, for sockets that choose it (TCP_CONGESTION);
-    /// Linux 6.4 and later, in mode enforce. Default: false.
+    /// Whether TCP-NV is registered as congestion control forebay_nv while the agent runs. Sockets choose it with TCP_CONGESTION.
+    /// Needs Linux 6.4 and mode enforce. Default: false.
     #[serde(default)]
     pub tcp_nv: bool,
 }
@@ -46,12 +46,12 @@ pub struct Config {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// Shows the signals; no law runs.
+    /// Shows the signals. No law runs.
     #[default]
     Observe,
-    /// Runs the law and shows what it would do.
+    /// Runs the law and shows what the law would do.
     DryRun,
-    /// Does what the law says.
+    /// Runs the law and throttles as the law decides.
     Enforce,
 }
 
@@ -66,14 +66,14 @@ impl Mode {
     }
 }
 
-/// The law that decides.
+/// Control law.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct Law {
-    /// Name of the law, of those in `forebay laws` that have role host. Default: hostcc.
+    /// Name of a law of role host in `forebay laws`. Default: hostcc.
     #[serde(default = "hostcc")]
     pub name: String,
-    /// Parameters of the law as texts, by their names in `forebay laws`. A weight also takes "auto": the published time constant.
-    /// Default: as published, but both weights auto, stale_after the greater of 50ms and 20 periods, and lease 1s.
+    /// Parameters of the law as texts, by their names in `forebay laws`. A weight also takes "auto", the published time constant.
+    /// Default: as published, except both weights auto, stale_after the greater of 50ms and 20 periods, and lease 1s.
     #[serde(default)]
     pub params: BTreeMap<String, String>,
 }
@@ -89,13 +89,13 @@ impl Default for Law {
 pub struct Nic {
     /// Name of the interface, such as eth0.
     pub name: String,
-    /// How ECN-capable packets that arrive there are marked while the law wants it; in mode enforce. Default: off.
+    /// How arriving ECN-capable packets are marked when the law asks for marks, in mode enforce. Default: off.
     #[serde(default)]
     pub echo: Echo,
-    /// Share of these packets that is marked, from 1% to 100%. Default: 100%.
+    /// Share of these packets to mark, from 1% to 100%. Default: 100%.
     #[serde(default = "all")]
     pub share: String,
-    /// With echo = "cgroup": whose packets are marked, as a path below the cgroup v2 mount, such as /web.slice.
+    /// With echo = "cgroup": cgroup whose packets are marked, as a path below the cgroup v2 mount, such as /web.slice.
     #[serde(default)]
     pub cgroup: Option<String>,
 }
@@ -112,14 +112,14 @@ impl Nic {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Echo {
-    /// Not at all.
+    /// No marks.
     #[default]
     Off,
-    /// By a program on the interface's tcx hook: Linux 6.6 and later. It ends with the agent.
+    /// A program on the interface's tcx hook, in Linux 6.6 and later. It ends with the agent.
     Tcx,
-    /// By a filter on its clsact hook: Linux 5.8 and later. It marks nothing once the agent is dead, and undo removes it.
+    /// A filter on the interface's clsact hook, in Linux 5.8 and later. The filter of a dead agent marks nothing; undo removes it.
     Clsact,
-    /// By a program on a cgroup, for packets that its sockets are about to get. It ends with the agent.
+    /// A program on a cgroup, for packets that its sockets are about to receive. It ends with the agent.
     Cgroup,
 }
 
@@ -138,10 +138,10 @@ impl Echo {
 /// A cgroup that may be throttled.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 pub struct Victim {
-    /// Path below the cgroup v2 mount, such as /batch.slice. Neither the root, nor the agent's own, nor one above that.
+    /// Path below the cgroup v2 mount, such as /batch.slice. Not the root, not the agent's own cgroup, and no parent of it.
     pub cgroup: String,
-    /// What each level does, weakest first: mb:70% or mb:128Gbps (memory bandwidth), cpu:40% (of all CPUs), freeze. A level keeps
-    /// what those below it did.
+    /// Action of each level, weakest first: mb:70% or mb:128Gbps (memory bandwidth), cpu:40% (of all CPUs), freeze. A level keeps
+    /// the actions of the levels below it.
     #[schemars(length(min = 1, max = 16))]
     pub ladder: Vec<String>,
 }
@@ -199,7 +199,8 @@ fn problems(config: &Config, own_core: bool) -> Vec<(String, String)> {
         found.push((
             "every".into(),
             format!(
-                "\"{}\" is less than {SLEEPS}, so the loop would spin; give it a core of its own with --core N, or write {SLEEPS} or more",
+                "\"{}\" is less than {SLEEPS}, so the loop would keep a core busy; name that core with --core N, or \
+                 write {SLEEPS} or more",
                 config.every
             ),
         ));
@@ -235,16 +236,16 @@ fn problems(config: &Config, own_core: bool) -> Vec<(String, String)> {
         if !fits || nic.name.starts_with('.') {
             say(
                 format!("nic[{i}].name"),
-                format!("{:?} is no name of an interface; write one such as \"eth0\"", nic.name),
+                format!(
+                    "{:?} is not the name of an interface; write for instance \"eth0\"",
+                    nic.name
+                ),
             );
         }
         if nic.share().is_none() {
             say(
                 format!("nic[{i}].share"),
-                format!(
-                    "{:?} is no share of packets; write one from \"1%\" to \"100%\"",
-                    nic.share
-                ),
+                format!("{:?} is not a share of packets; write \"1%\" to \"100%\"", nic.share),
             );
         }
         match (nic.echo, &nic.cgroup) {
@@ -258,7 +259,7 @@ fn problems(config: &Config, own_core: bool) -> Vec<(String, String)> {
                 say(
                     format!("nic[{i}].cgroup"),
                     format!(
-                        "\"{path}\" is no path below the cgroup v2 mount; write one such as \"/web.slice\""
+                        "\"{path}\" is not a path below the cgroup v2 mount; write for instance \"/web.slice\""
                     ),
                 );
             }
@@ -287,7 +288,7 @@ fn problems(config: &Config, own_core: bool) -> Vec<(String, String)> {
             say(
                 format!("victim[{i}].cgroup"),
                 format!(
-                    "\"{path}\" is no path below the cgroup v2 mount; write one such as \"/batch.slice\""
+                    "\"{path}\" is not a path below the cgroup v2 mount; write for instance \"/batch.slice\""
                 ),
             );
         }

@@ -176,7 +176,9 @@ pub fn ruled(at: &Path) -> Result<Ruled, String> {
     let mode =
         text.lines().find_map(|line| line.strip_prefix("forebay_mode{mode=\"")?.split('"').next());
     Ok(Ruled {
-        mode: mode.ok_or(format!("{shown}: what answers there is no agent"))?.into(),
+        mode: mode
+            .ok_or(format!("{shown}: the program that answers there is not an agent"))?
+            .into(),
         level: sum("forebay_level"),
         marks: sum("forebay_marks_wanted") > 0,
         writes: (sum("forebay_level_writes_total"), sum("forebay_level_write_failures_total")),
@@ -271,7 +273,7 @@ fn text(of: &Status, names: &[String], mode: Mode) -> String {
     whole(
         "forebay_level",
         "gauge",
-        "Throttle level in force; in dry-run, the one that would be.",
+        "Throttle level in force; in dry-run, the level that would be in force.",
         of.level,
     );
     whole("forebay_level_writes_total", "counter", "Level writes that succeeded.", of.writes);
@@ -279,13 +281,13 @@ fn text(of: &Status, names: &[String], mode: Mode) -> String {
     whole(
         "forebay_law_renewals_total",
         "counter",
-        "Times that the laws started anew, before their time ends.",
+        "Restarts of the laws before their clock ends.",
         of.renewals,
     );
     whole(
         "forebay_foreign_change",
         "gauge",
-        "1 after somebody else changed what was throttled: the laws have ended.",
+        "1 after another process changed a throttle: the laws have ended.",
         of.foreign.into(),
     );
     let _ = writeln!(

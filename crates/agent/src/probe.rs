@@ -111,7 +111,7 @@ fn sense(root: &Root, machine: &Machine, found: &mut Vec<Finding>) {
         sense.yes(
             format!("NIC {}", nic.name),
             format!(
-                "{driver}, {} counters that every driver has, {own} of the driver's own{iio}",
+                "{driver}, {} standard counters, {own} counters of the driver{iio}",
                 there.count()
             ),
         );
@@ -361,4 +361,4 @@ fn page(machine: &Machine, found: &[Finding]) -> String {
 
 /// What a yes does not mean.
 const LIMITS: &str =
-    "\nA yes says that the machine could; run --mode enforce tries each thing before it acts.\n";
+    "\nyes: the machine has what it needs. run --mode enforce tests each part before it acts.\n";

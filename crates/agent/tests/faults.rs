@@ -784,7 +784,7 @@ fn an_agent_that_is_moved_into_its_victim_freezes_nothing_and_ends() {
     let out = agent.wait_with_output().expect("it has ended");
     let (said, shown) =
         (String::from_utf8_lossy(&out.stderr), String::from_utf8_lossy(&out.stdout));
-    let wanted = "somebody moved the agent into its victim ";
+    let wanted = "the agent was moved into its victim ";
     assert!(out.status.code() == Some(1) && said.contains(wanted), "{said}");
     assert!(shown.contains("strongest level 0, 0 level writes made"), "{shown}");
     assert!(
@@ -820,9 +820,9 @@ fn a_journal_of_another_user_or_of_other_files_is_refused() {
     };
     refused("which no agent changes: left alone", 1);
     fs::set_permissions(&journal, fs::Permissions::from_mode(0o666)).expect("set");
-    refused("others may write it", 1);
+    refused("other users may write it", 1);
     fs::set_permissions(&state, fs::Permissions::from_mode(0o777)).expect("set");
-    refused("others may write it", 2);
+    refused("other users may write it", 2);
     fs::set_permissions(&state, fs::Permissions::from_mode(0o755)).expect("set");
     if std::os::unix::fs::chown(&journal, Some(65_534), None).is_ok() {
         fs::set_permissions(&journal, fs::Permissions::from_mode(0o644)).expect("set");
@@ -865,7 +865,7 @@ fn the_loop_has_no_right_and_what_others_do_ends_the_law() {
     let out = agent.wait_with_output().expect("it ends");
     let said = String::from_utf8_lossy(&out.stdout);
     assert_eq!(out.status.code(), Some(0), "{said}");
-    assert!(said.contains("somebody else changed what was throttled"), "{said}");
+    assert!(said.contains("another process changed a throttle"), "{said}");
     // The level was written once, and what another process thawed was thawed from then on, though the host is congested.
     assert!(said.contains("strongest level 1, 1 level writes made"), "{said}");
     assert!(!place.frozen());
@@ -958,7 +958,7 @@ fn what_others_do_to_memory_bandwidth_ends_the_law() {
         let out = agent.wait_with_output().expect("it ends");
         let said = String::from_utf8_lossy(&out.stdout);
         assert_eq!(out.status.code(), Some(0), "{said}");
-        assert!(said.contains("somebody else changed what was throttled"), "{said}");
+        assert!(said.contains("another process changed a throttle"), "{said}");
         assert!(place.memory.as_ref().is_some_and(Fake::is_as_before));
     }
 }

@@ -175,7 +175,7 @@ fn what_the_machine_lacks_is_named_and_only_observing_goes_on_without() {
             "victim[0].cgroup: \"/none\": there is no such cgroup below /sys/fs/cgroup",
         ),
         (victim("/ice", "freeze"), 1, "victim[0].cgroup: \"/ice\": is frozen already"),
-        (victim("/ice/..", "freeze"), 2, "victim[0].cgroup: \"/ice/..\" is no path"),
+        (victim("/ice/..", "freeze"), 2, "victim[0].cgroup: \"/ice/..\" is not a path"),
         (
             victim("/system.slice", "freeze"),
             2,
@@ -276,7 +276,7 @@ fn a_short_period_spins_on_a_core_of_its_own() {
     let signals = machine.join("signals").to_string_lossy().into_owned();
     let config = "mode = \"dry-run\"\nevery = \"10us\"\n[[victim]]\ncgroup = \"/batch\"\nladder = [\"freeze\"]";
     let (code, _, said) = run(&machine, config, &["--signals", &signals]);
-    assert!(code == 2 && said.contains("give it a core of its own with --core N"), "{said}");
+    assert!(code == 2 && said.contains("name that core with --core N"), "{said}");
     let (code, _, said) = run(&machine, config, &["--signals", &signals, "--core", "1023"]);
     assert!(code == 1 && said.contains("--core 1023: there is no such core"), "{said}");
     let core = (0..1024).find(|core| process::may_use(*core)).expect("one at least").to_string();
@@ -343,7 +343,7 @@ fn what_had_gone_is_opened_anew_when_it_is_back() {
     assert!(ended.success(), "{said}");
     let lines: Vec<_> = said.lines().map(|line| line.trim_start_matches("note: ")).collect();
     let gone = "gone; nothing is done to it until it is back";
-    let back = "back; all is opened anew";
+    let back = "back; all files are opened again";
     let victim = "/sys/fs/cgroup/batch";
     let wanted = [("eth0", gone), ("eth0", back), (victim, gone), (victim, back)];
     assert_eq!(lines, wanted.map(|(name, what)| format!("{name}: {what}")));

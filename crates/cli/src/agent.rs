@@ -42,7 +42,7 @@ fn not_started(error: &io::Error) -> Failure {
     let name = name();
     match error.kind() {
         ErrorKind::NotFound => Failure::Run(format!(
-            "{name} is neither beside this program nor in PATH; build it: cargo build --release -p forebay-agent"
+            "{name} is neither next to this program nor in PATH; build it: cargo build --release -p forebay-agent"
         )),
         _ => Failure::io(format!("start {}", program().display()), error),
     }

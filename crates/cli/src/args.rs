@@ -33,52 +33,52 @@ pub enum Verb {
     /// Simulate a scenario and write a results directory
     #[command(after_help = examples::RUN)]
     Run(Run),
-    /// Watch a run as it goes: queues, flows, rates, on a terminal or as lines
+    /// Simulate a scenario and watch it: queues, flows and rates, as a view or as lines
     #[command(after_help = examples::WATCH)]
     Watch(Watch),
-    /// Simulate every combination of [sweep] and every seed; goes on where it was stopped
+    /// Simulate every combination of [sweep] and every seed; a stopped sweep continues
     #[command(after_help = examples::SWEEP)]
     Sweep(Sweep),
     /// Measure the speed of the simulator on this machine
     #[command(after_help = examples::BENCH)]
     Bench(Bench),
-    /// Check the simulator against published numbers: every row of a suite, with its tolerance
+    /// Check the simulator against published numbers, row by row, each with a tolerance
     #[command(after_help = examples::REPRODUCE)]
     Reproduce(Reproduce),
-    /// Make a scenario of files of another simulator, and say what became of each line
+    /// Import topologies, flows and settings of another simulator, and report on every line
     #[command(after_help = examples::IMPORT)]
     Import(Import),
-    /// Write results as Parquet, Arrow or a Perfetto trace, or a scenario and results in the formats of the public HPCC simulator
+    /// Export tables (Parquet, Arrow), a Perfetto trace, or files for the public HPCC simulator
     #[command(after_help = examples::EXPORT)]
     Export(Export),
-    /// Draw report.html of a results directory anew
+    /// Draw report.html of a results directory again
     #[command(after_help = examples::REPORT)]
     Report(Report),
-    /// Compare runs on one page: pictures, every metric, differences with intervals paired by seed
+    /// Compare runs on one page: pictures, every metric, differences with confidence intervals
     #[command(after_help = examples::COMPARE)]
     Compare(Compare),
-    /// Play with the simulator in a browser: a page served to this machine alone
+    /// Play with the simulator in a browser; the page is served to this machine only
     #[command(after_help = examples::PLAY)]
     Play(Play),
-    /// Say where the completion times of a run's flows went, in parts that add up exactly
+    /// Explain completion times: queueing, pauses, windows, losses and hosts, in parts that add up exactly
     #[command(after_help = examples::WHY)]
     Why(Why),
-    /// Follow one packet: each hop with its times, the queue it found, marks, losses and repairs
+    /// Follow one packet: times at each hop, queues, marks, losses and retransmissions
     #[command(after_help = examples::TRACE)]
     Trace(Trace),
-    /// List control laws, or show the page of one
+    /// List control laws, or show one law with its parameters
     #[command(after_help = examples::LAWS)]
     Laws(Laws),
-    /// List what can be named: laws, workloads, presets, metrics, columns, benches
+    /// List laws, workloads, presets, metrics, columns or benches
     #[command(after_help = examples::LIST)]
     List(List),
-    /// Say what a column or key of the results means
+    /// Explain a scenario key, a column, a metric or a key of a JSON file
     #[command(after_help = examples::EXPLAIN)]
     Explain(Explain),
     /// Print the JSON Schema of scenario files, for editors
     #[command(after_help = examples::SCHEMA)]
     Schema,
-    /// Say what this machine can do: cores, memory, disk, and programs that some verbs need
+    /// Check this machine: cores, memory, disk, and programs that some commands need
     #[command(after_help = examples::DOCTOR)]
     Doctor(Doctor),
     /// Print completions for a shell: forebay completions bash > ~/.local/share/bash-completion/completions/forebay
@@ -87,7 +87,7 @@ pub enum Verb {
     /// Write manual pages
     #[command(after_help = examples::MAN)]
     Man(Man),
-    /// Sense and record this Linux machine; runs forebay-agent, a program of its own
+    /// Sense, record and control host congestion on this Linux machine (runs forebay-agent)
     #[command(disable_help_flag = true)]
     Agent(Agent),
     /// One run of a sweep, in a process of its own
@@ -95,7 +95,7 @@ pub enum Verb {
     Worker(Worker),
 }
 
-/// What goes on to the agent.
+/// Arguments that are passed on to the agent.
 #[derive(Clone, Debug, Args)]
 pub struct Agent {
     /// Command and options of forebay-agent
@@ -118,7 +118,7 @@ pub struct Completions {
 
 #[derive(Clone, Debug, Args)]
 pub struct Man {
-    /// Folder for them; it is made if it is missing
+    /// Folder for the pages; forebay makes it if it is missing
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
 }
@@ -129,7 +129,7 @@ pub struct Input {
     /// Scenario file; - reads standard input
     #[arg(required_unless_present = "preset")]
     pub file: Option<PathBuf>,
-    /// Take a scenario that comes with forebay instead (see: forebay list presets)
+    /// Use a scenario that comes with forebay instead (see: forebay list presets)
     #[arg(long, value_name = "NAME", conflicts_with = "file")]
     pub preset: Option<String>,
     /// Override a key of the scenario: --set traffic[0].load=0.7
@@ -140,10 +140,10 @@ pub struct Input {
 /// Which seeds.
 #[derive(Clone, Debug, Default, Args)]
 pub struct SeedArgs {
-    /// Simulate this seed instead of the scenario's; may be repeated
+    /// Simulate this seed instead of the scenario's seeds; may be repeated
     #[arg(long, value_name = "N", value_parser = a_seed, allow_negative_numbers = true)]
     pub seed: Vec<u64>,
-    /// The same as a list: --seeds 1,2,3
+    /// Simulate these seeds instead of the scenario's seeds: --seeds 1,2,3
     #[arg(long, value_name = "A,B,C", value_delimiter = ',', value_parser = a_seed, allow_negative_numbers = true)]
     pub seeds: Vec<u64>,
 }
@@ -151,7 +151,7 @@ pub struct SeedArgs {
 /// How much to show while at work.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct Show {
-    /// Progress on stderr; auto: a bar on a terminal, a line at the start and the end elsewhere
+    /// Progress on stderr; auto: a bar on a terminal, elsewhere a line at the start and at the end
     #[arg(long, value_name = "MODE", default_value = "auto", hide_possible_values = false)]
     pub progress: Progress,
     /// Print nothing but warnings and errors
@@ -173,18 +173,18 @@ pub struct Run {
     pub input: Input,
     #[command(flatten)]
     pub seeds: SeedArgs,
-    /// Threads for each simulation; results do not depend on it
+    /// Threads of each simulation; results do not depend on their number
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one, allow_negative_numbers = true)]
     pub threads: usize,
-    /// Seeds simulated side by side [default: as many as there are cores]
+    /// Seeds simulated at the same time [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = at_least_one, allow_negative_numbers = true)]
     pub jobs: Option<usize>,
-    /// Write what crosses a port to a pcapng file, instead of the scenario's captures; may be repeated:
+    /// Write the frames of a port to a pcapng file, instead of the scenario's captures; may be repeated:
     /// --capture "leaf[0]->spine[1]" or --capture "leaf[0].host[3]"
     #[arg(long, value_name = "PLACE")]
     pub capture: Vec<String>,
-    /// Log the law of this flow (its number in flows.csv), per seed, as law-FLOW-seed-SEED.log in the results directory, as the
-    /// key output.law_log does; "forebay laws replay LOG" steps the law through it again
+    /// Log the law of this flow (its number in flows.csv) as law-FLOW-seed-SEED.log in the results directory, like the
+    /// key output.law_log; "forebay laws replay LOG" replays the log
     #[arg(long, value_name = "FLOW", value_parser = a_flow, allow_negative_numbers = true)]
     pub law_log: Option<u32>,
     /// Run the laws of hosts (host.memory.control) in a forebay-agent, in lockstep; results are the same
@@ -193,7 +193,7 @@ pub struct Run {
     /// Results directory [default: results/NAME, or results/NAME-2 and so on if taken]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Replace the run that the results directory holds
+    /// Replace the run in the results directory
     #[arg(long)]
     pub force: bool,
     /// Start even if the run is expected to need more memory or disk than is free
@@ -213,13 +213,13 @@ pub struct Watch {
     /// Seed to watch [default: the scenario's first]
     #[arg(long, value_name = "N", value_parser = a_seed, allow_negative_numbers = true)]
     pub seed: Option<u64>,
-    /// Threads of the simulation; results do not depend on it
+    /// Threads of the simulation; results do not depend on their number
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one, allow_negative_numbers = true)]
     pub threads: usize,
-    /// Simulated time for each second that passes, for instance 100us [default: a thirtieth of the run]
+    /// Simulated time per second of real time, for instance 100us [default: a thirtieth of the run]
     #[arg(long, value_name = "TIME", value_parser = a_span)]
     pub pace: Option<Span>,
-    /// Print a line for each of these spans of simulated time instead of the view [default without a terminal: a twentieth
+    /// Print a line per interval of simulated time instead of the view [default without a terminal: a twentieth
     /// of the run]
     #[arg(long, value_name = "TIME", value_parser = a_span, conflicts_with = "pace")]
     pub every: Option<Span>,
@@ -234,19 +234,19 @@ pub struct Sweep {
     pub input: Input,
     #[command(flatten)]
     pub seeds: SeedArgs,
-    /// Threads for each simulation; results do not depend on it
+    /// Threads of each simulation; results do not depend on their number
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one, allow_negative_numbers = true)]
     pub threads: usize,
-    /// Simulations at a time, each a process [default: as many as there are cores]
+    /// Simulations at the same time, each in a process [default: the number of cores]
     #[arg(long, value_name = "N", value_parser = at_least_one, allow_negative_numbers = true)]
     pub jobs: Option<usize>,
-    /// Directory of the sweep; runs that are complete in it are kept [default: results/NAME-sweep]
+    /// Directory of the sweep; complete runs in it are kept [default: results/NAME-sweep]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Print sweep.json on stdout instead of the table
     #[arg(long)]
     pub json: bool,
-    /// Go on where an earlier sweep stopped, which it does anyway
+    /// Continue an earlier sweep, which is the default
     #[arg(long, hide = true)]
     pub resume: bool,
     #[command(flatten)]
@@ -263,7 +263,7 @@ pub struct Worker {
 
 #[derive(Clone, Debug, Args)]
 pub struct New {
-    /// Which example (see: forebay list presets)
+    /// Name of the example (see: forebay list presets)
     #[arg(default_value = "websearch")]
     pub preset: String,
     /// Write to this file instead of stdout
@@ -288,7 +288,7 @@ pub struct Check {
 
 #[derive(Clone, Debug, Args)]
 pub struct Bench {
-    /// Which (see: forebay list benches); none: a table of the usual ones, some minutes
+    /// Names of benches (see: forebay list benches); without a name: the usual ones, which take some minutes
     pub names: Vec<String>,
     /// Threads of the simulation
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one, allow_negative_numbers = true)]
@@ -296,7 +296,7 @@ pub struct Bench {
     /// Size of a full data packet in bytes, header included: 4096 or 1500
     #[arg(long, value_name = "BYTES")]
     pub mtu: Option<u32>,
-    /// Virtual time to measure, after the warm-up: 2ms
+    /// Virtual time to measure after the warm-up, such as 2ms
     #[arg(long, value_name = "SPAN")]
     pub time: Option<String>,
     /// Print one JSON object (an array for several)
@@ -309,25 +309,25 @@ pub struct Bench {
 
 #[derive(Clone, Debug, Args)]
 pub struct Reproduce {
-    /// Which: analytic, tcp-nv, linux, hostcc, hiercc, htsim, pcc-dilemma, rdma, expresspass, homa, ndp, aeolus or carc; of
-    /// hostcc, hiercc, htsim, pcc-dilemma, rdma and carc also one part, hostcc/fig10
+    /// Suite: analytic, tcp-nv, linux, hostcc, hiercc, htsim, pcc-dilemma, rdma, expresspass, homa, ndp, aeolus or carc; or
+    /// one part, such as hostcc/fig10, of hostcc, hiercc, htsim, pcc-dilemma, rdma or carc
     pub suite: String,
     /// Print the rows as a JSON array
     #[arg(long)]
     pub json: bool,
-    /// Take shorter runs where a row allows it, against the same tolerances
+    /// Use shorter runs where a row allows that, with the same tolerances
     #[arg(long)]
     pub quick: bool,
-    /// End with exit code 3 if a row is out of its tolerance
+    /// End with exit code 3 if a row is out of tolerance
     #[arg(long)]
     pub strict: bool,
     /// Write the suite's pictures into this folder
     #[arg(long, value_name = "DIR")]
     pub pictures: Option<PathBuf>,
-    /// Instead of the rows, show how open settings were chosen and what each does to them
+    /// Instead of the rows, show how open settings were chosen and how each changes the rows
     #[arg(long, conflicts_with_all = ["json", "strict", "pictures"])]
     pub sensitivity: bool,
-    /// Instead of the rows, run them with this many sets of seeds, and show how many are in and which change their verdict
+    /// Instead of the rows, run them with this number of seed sets, and show which verdicts change
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=100), conflicts_with_all = ["strict", "pictures", "sensitivity"])]
     pub seeds: Option<u64>,
     #[command(flatten)]
@@ -345,7 +345,7 @@ pub enum Format {
     /// Topology, flow and config files of the public HPCC simulator (ns-3) and its forks
     #[command(name = "ns3-hpcc")]
     Hpcc {
-        /// Config file; names topology and flow file unless the flags below do
+        /// Config file; it names topology and flow file unless the options below do
         #[arg(long, value_name = "FILE")]
         config: Option<PathBuf>,
         /// Topology file
@@ -354,7 +354,7 @@ pub enum Format {
         /// Flow file
         #[arg(long, value_name = "FILE", required_unless_present = "config")]
         flows: Option<PathBuf>,
-        /// Paths of single flows: lines of flow,switches of its data,switches of its ACKs, by number
+        /// Paths of single flows: lines of flow,switches of data,switches of ACKs, by number
         #[arg(long, value_name = "FILE")]
         paths: Option<PathBuf>,
         /// Move everything so that the first flow starts at this time, for instance 0s [default: as the file says, usually 2 s]
@@ -422,13 +422,13 @@ pub struct HtsimCommand {
 /// Where an import goes.
 #[derive(Clone, Debug, Args)]
 pub struct Into {
-    /// Folder for scenario.toml, the files it names, and import.txt
+    /// Folder for scenario.toml, the files that it names, and import.txt
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
-    /// Replace the import that the folder holds
+    /// Replace the import in the folder
     #[arg(long)]
     pub force: bool,
-    /// Say only what was changed or left out
+    /// Report only changes and omissions
     #[arg(long)]
     pub brief: bool,
 }
@@ -437,21 +437,21 @@ pub struct Into {
 pub struct Export {
     /// What to write
     pub what: Exported,
-    /// Scenario file or results directory; fct, perfetto, parquet and arrow need the latter
+    /// Scenario file or results directory; fct, perfetto, parquet and arrow need a results directory
     pub from: PathBuf,
     /// Flows of this seed [default: the first]
     #[arg(long, value_name = "N", value_parser = a_seed, allow_negative_numbers = true)]
     pub seed: Option<u64>,
-    /// Write to this file instead of stdout; perfetto: instead of DIR/trace.pftrace; parquet and arrow: into this folder instead of DIR
+    /// Output file instead of stdout; perfetto: instead of DIR/trace.pftrace; parquet and arrow: output folder instead of DIR
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// paths: write numbers of switches instead of names, and count flows as "export flows" writes them
+    /// paths: write numbers of switches instead of names, and number flows as "export flows" does
     #[arg(long)]
     pub numbers: bool,
-    /// fct: completion is when the sender has the last ACK, or when the receiver has all
+    /// fct: time until the sender has the last ACK, or until the receiver has all data
     #[arg(long, value_name = "WHICH", default_value = "acked")]
     pub fct: Completion,
-    /// fct: ideal time as that simulator counts it, or as forebay does
+    /// fct: ideal time as the public HPCC simulator counts it, or as forebay does
     #[arg(long, value_name = "WHOSE", default_value = "hpcc")]
     pub ideal: Ideal,
 }
@@ -468,9 +468,9 @@ pub enum Exported {
     Fct,
     /// Flows, RPCs, queues, windows and hosts over time, for https://ui.perfetto.dev
     Perfetto,
-    /// All tables, NAME.parquet for each NAME.csv that has rows, for polars, pandas, DuckDB, Spark
+    /// All tables as Parquet files (polars, pandas, DuckDB, Spark): NAME.parquet for each NAME.csv with rows
     Parquet,
-    /// The same as files of Apache Arrow (IPC, Feather), NAME.arrow
+    /// All tables as Arrow IPC files (Feather): NAME.arrow for each NAME.csv with rows
     Arrow,
 }
 
@@ -488,8 +488,8 @@ pub enum Ideal {
 
 #[derive(Clone, Debug, Args)]
 pub struct Compare {
-    /// Results directories of runs, directories of sweeps, or scenario files, of which what is missing is simulated into
-    /// results/NAME-sweep; all are compared with the first
+    /// Results directories, sweep directories or scenario files; missing runs of a scenario are simulated into
+    /// results/NAME-sweep; every run is compared with the first
     #[arg(required = true, value_name = "RUN")]
     pub places: Vec<PathBuf>,
     /// Override a key of the scenario files: --set traffic[0].load=0.7
@@ -500,7 +500,7 @@ pub struct Compare {
     /// Write the page to this file
     #[arg(long, value_name = "FILE", default_value = "compare.html")]
     pub out: PathBuf,
-    /// Compare runs that are not defined alike; the page says what differs
+    /// Compare runs with different definitions; the page lists the differences
     #[arg(long)]
     pub force: bool,
     /// Print all numbers as JSON on stdout instead of the table
@@ -521,13 +521,13 @@ pub struct Report {
 
 #[derive(Clone, Debug, Args)]
 pub struct Play {
-    /// Port on 127.0.0.1; 0: any that is free
+    /// Port on 127.0.0.1; 0: any free port
     #[arg(long, value_name = "N", default_value_t = 8417)]
     pub port: u16,
     /// Open no browser
     #[arg(long)]
     pub no_open: bool,
-    /// Folder of the page [default: beside this program]
+    /// Folder of the page [default: next to this program]
     #[arg(long, value_name = "DIR")]
     pub folder: Option<PathBuf>,
 }
@@ -537,19 +537,19 @@ pub struct Why {
     /// Results directory
     #[arg(value_name = "RUN")]
     pub dir: PathBuf,
-    /// Explain this flow, by its number in flows.csv; without it: the slowest 1 % by slowdown
+    /// Explain this flow (its number in flows.csv) [default: the slowest 1 % by slowdown]
     #[arg(long, value_name = "N", conflicts_with_all = ["p99", "size"], value_parser = a_flow, allow_negative_numbers = true)]
     pub flow: Option<u32>,
-    /// Explain this RPC, by its row in rpcs.csv, from 0 on: its request, its server and its response
+    /// Explain this RPC (its row in rpcs.csv, from 0): request, server and response
     #[arg(long, value_name = "N", conflicts_with_all = ["p99", "size", "flow"], value_parser = an_rpc, allow_negative_numbers = true)]
     pub rpc: Option<u32>,
     /// Explain the slowest 1 % by slowdown
     #[arg(long)]
     pub p99: bool,
-    /// Explain flows of these sizes, all or with --p99 the slowest: 1MB.. or 10KB..100KB
+    /// Explain flows of these sizes, such as 1MB.. or 10KB..100KB; with --p99 the slowest of them
     #[arg(long, value_name = "FROM..TO", value_parser = sizes)]
     pub size: Option<(u64, u64)>,
-    /// Seed to explain; without it: the first
+    /// Seed to explain [default: the first]
     #[arg(long, value_parser = a_seed)]
     pub seed: Option<u64>,
     /// Print all parts as JSON on stdout instead of the table
@@ -561,10 +561,10 @@ pub struct Why {
 pub struct Trace {
     #[command(flatten)]
     pub input: Input,
-    /// Flow whose packet it is, by its number in flows.csv, from 0 on
+    /// Flow of the packet (its number in flows.csv, from 0)
     #[arg(long, value_name = "N", value_parser = a_flow, allow_negative_numbers = true)]
     pub flow: u32,
-    /// Which of its packets of data, from 1 on in the order in which they were first sent
+    /// Data packet of the flow, from 1 in the order of first transmission
     #[arg(long, value_name = "N", value_parser = a_packet, allow_negative_numbers = true)]
     pub packet: usize,
     /// Seed to run [default: the scenario's first]
@@ -577,9 +577,9 @@ pub struct Trace {
 
 #[derive(Clone, Debug, Args)]
 pub struct Laws {
-    /// Show the page of this law; "replay LOG" steps the law of a log (key output.law_log) through it again
+    /// Law to show; "replay LOG" replays a log of a law (key output.law_log)
     pub name: Option<String>,
-    /// The log to replay
+    /// Log to replay
     #[arg(requires = "name")]
     pub log: Option<PathBuf>,
     /// Print JSON
@@ -589,7 +589,7 @@ pub struct Laws {
 
 #[derive(Clone, Debug, Args)]
 pub struct List {
-    /// What to list; nothing: the kinds
+    /// What to list [default: what can be listed]
     pub what: Option<Kind>,
 }
 
@@ -605,7 +605,7 @@ pub enum Kind {
 
 #[derive(Clone, Debug, Args)]
 pub struct Explain {
-    /// Name of a column, a key of a JSON file, or a metric
+    /// Name of a scenario key, a column, a metric, or a key of a JSON file
     pub name: String,
 }
 
@@ -690,7 +690,7 @@ pub fn no_command(typed: &[String], word: &str) -> Option<String> {
     let meant = meant.map_or(String::new(), |meant| format!("did you mean \"{meant}\"? "));
     let known: Vec<&str> = verb.get_subcommands().map(clap::Command::get_name).collect();
     let known = known.join(", ");
-    Some(format!("forebay {name} knows no \"{word}\"; {meant}it has {known}"))
+    Some(format!("forebay {name} has no command \"{word}\"; {meant}use one of {known}"))
 }
 
 /// A sentence about an option that stands where the value of the one before it is sought.

@@ -152,10 +152,10 @@ pub fn check(args: &Check) -> Result<(), Failure> {
                 human::micros(laid.execution.window.as_ps() as f64 / 1e6)
             ),
             None if plan.hosts > LAID_OUT => format!(
-                "not laid out here, which takes minutes above {} hosts; a run does it first",
+                "not laid out by check: that takes minutes above {} hosts",
                 human::count(LAID_OUT as u64)
             ),
-            None => "not laid out here, for want of memory".into(),
+            None => "not laid out by check: too little memory is free".into(),
         },
     );
     row(

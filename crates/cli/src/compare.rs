@@ -33,7 +33,7 @@ pub fn compare(args: &Compare) -> Result<(), Failure> {
     let for_scenarios = !args.set.is_empty() || args.seeds.chosen()?.is_some();
     if for_scenarios && !args.places.iter().any(|place| place.is_file()) {
         return Err(Failure::Input(
-            "--set, --seed and --seeds are for scenario files, and there is none among what is compared".into(),
+            "--set, --seed and --seeds need a scenario file, and none is compared here".into(),
         ));
     }
     let points: Vec<Point> = found.iter().map(|one| one.point.clone()).collect();
@@ -162,7 +162,7 @@ fn points(dir: &Path, typed: &Path) -> Result<Vec<Found>, Failure> {
     let text = std::fs::read_to_string(&path)
         .map_err(|error| Failure::io(format!("read {}", path.display()), &error))?;
     let written = Written::of(&text).map_err(|why| {
-        Failure::Input(format!("{}: {why}; sweep again to make it anew", path.display()))
+        Failure::Input(format!("{}: {why}; sweep again to simulate the run again", path.display()))
     })?;
     let mut all = Vec::new();
     for point in &written.points {

@@ -38,7 +38,10 @@ pub fn doctor(args: &Doctor) -> Result<(), Failure> {
 fn findings() -> Vec<Finding> {
     let mut all = vec![
         counted("forebay", format!("version {}", env!("CARGO_PKG_VERSION"))),
-        counted("cores", format!("{}: so many seeds at a time, or threads", machine::cores())),
+        counted(
+            "cores",
+            format!("{}: seeds or threads that run at the same time", machine::cores()),
+        ),
         counted("memory", amount(machine::free_memory(), "free")),
         counted("disk", amount(machine::free_disk(Path::new(".")), "free here")),
         huge_pages(),
@@ -67,7 +70,7 @@ fn huge_pages() -> Finding {
         ok,
         found: format!("transparent_hugepage is {chosen}"),
         remedy: (!ok).then_some(
-            "fabrics of 512 nodes or more run slower without; as root: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
+            "fabrics of 512 nodes or more run slower without large pages; as root: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
         ),
     }
 }
@@ -84,32 +87,32 @@ const TOOLS: [Tool; 6] = [
     Tool {
         what: "agent",
         names: &["forebay-agent"],
-        remedy: "forebay agent needs it: cargo build --release -p forebay-agent",
+        remedy: "for forebay agent; build it: cargo build --release -p forebay-agent",
     },
     Tool {
         what: "Wireshark",
         names: &["wireshark", "tshark"],
-        remedy: "opens what forebay run --capture writes; Debian: apt-get install tshark",
+        remedy: "for captures of forebay run --capture; Debian: apt-get install tshark",
     },
     Tool {
         what: "Python",
         names: &["python3"],
-        remedy: "./test and the documentation as a site need Python 3",
+        remedy: "for ./test and the documentation site; install Python 3",
     },
     Tool {
         what: "Chromium",
         names: &["chromium", "chromium-browser", "google-chrome"],
-        remedy: "./test looks at pages with it; Debian: apt-get install chromium",
+        remedy: "for page tests of ./test; Debian: apt-get install chromium",
     },
     Tool {
         what: "valgrind",
         names: &["valgrind"],
-        remedy: "./test counts instructions with it; Debian: apt-get install valgrind",
+        remedy: "for instruction counts of ./test; Debian: apt-get install valgrind",
     },
     Tool {
         what: "Rust",
         names: &["cargo"],
-        remedy: "a law of your own needs it: https://rustup.rs",
+        remedy: "for laws of your own; install it from https://rustup.rs",
     },
 ];
 

@@ -11,18 +11,21 @@ pub const RUN: &str = r#"Example:
   forebay run --preset incast --set transport.law=cubic --seeds 1,2 --out cubic"#;
 
 pub const WATCH: &str = r#"Example:
-  forebay watch --preset incast                 a view of it, on a terminal
-  forebay watch --preset incast --every 100us   a line for each 100 us of simulated time
+  forebay watch --preset incast                 a view, on a terminal
+  forebay watch --preset incast --every 100us   a line per 100 us of simulated time
 
-Watching changes nothing: the run ends with the digest that forebay run gives it. It writes no results."#;
+watch starts a simulation of its own. The digest is the same as with forebay run. No results are written."#;
 
 pub const SWEEP: &str = r#"Example:
   forebay sweep --preset incast --seeds 1,2 --set 'sweep={"transport.law"=["dctcp","cubic"]}'
 
-What is varied usually stands under [sweep] of the scenario. Started again, a sweep goes on where it was stopped."#;
+Write the keys to vary and their values under [sweep] of the scenario. A sweep that is started again continues where it stopped."#;
 
 pub const BENCH: &str = r#"Example:
-  forebay bench dctcp-perm-128 --time 200us"#;
+  forebay bench dctcp-perm-128 --time 200us
+
+Columns: hops is packet-hops. ns/hop is CPU time per packet-hop. hops/s is packet-hops per second of wall-clock time.
+cpu/s is CPU seconds per simulated second. peak is the largest memory of the process. B/host is memory per host."#;
 
 pub const REPRODUCE: &str = r#"Example:
   forebay reproduce analytic --quick"#;
@@ -47,25 +50,25 @@ pub const COMPARE: &str = r#"Example:
   forebay run --preset incast --set transport.law=cubic --out b
   forebay compare a b
 
-A sweep is compared with itself: what it varies stands beside each other, along its first key with numbers.
-Runs have to be defined alike: the same topology, traffic, headers, clock and measured window, and seeds in common."#;
+Of a sweep, the first key with numbers becomes the x axis. The other keys become the runs that are compared.
+Runs need the same topology, traffic, headers, clock and measured time, and at least one common seed."#;
 
 pub const PLAY: &str = r#"Example:
   packaging/playground/build.sh           build the page, once
-  forebay play --port 0                   any free port; prints the address, opens a browser"#;
+  forebay play --port 0                   take a free port, print the address, open a browser"#;
 
 pub const WHY: &str = r#"Example:
   forebay run --preset incast --out a
   forebay why a
 
-The seed is run once more, with the slowest flows followed. It ends with the same digest, and the parts of each flow add up to its
-completion time exactly. They are in RUN/why.csv too."#;
+why simulates the seed again and traces the slowest flows. The digest is the same. The parts of each flow add up exactly to its
+completion time. RUN/why.csv has them too."#;
 
 pub const TRACE: &str = r#"Example:
   forebay trace --preset incast --flow 3 --packet 17
 
-The scenario is run, and each copy of that packet followed: when it came to each node, the queue it found there, how long it
-waited, where it was marked, trimmed, dropped or lost, and when its sender sent it again."#;
+trace simulates the scenario and follows each copy of the packet. For each node it prints arrival, queue and waiting time.
+It also prints marks, trims, drops, losses and retransmissions."#;
 
 pub const LAWS: &str = r#"Example:
   forebay laws dctcp"#;
@@ -84,7 +87,7 @@ pub const DOCTOR: &str = r#"Example:
   forebay doctor --json"#;
 
 pub const COMPLETIONS: &str = r#"Example:
-  forebay completions bash > forebay.bash   put it into ~/.local/share/bash-completion/completions"#;
+  forebay completions bash > forebay.bash   for ~/.local/share/bash-completion/completions"#;
 
 pub const MAN: &str = r#"Example:
   forebay man --out man"#;

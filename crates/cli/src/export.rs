@@ -89,7 +89,7 @@ fn paths(args: &Export) -> Result<String, Failure> {
 fn results(args: &Export) -> Result<(About, Vec<RunRecord>), Failure> {
     if !args.from.join("manifest.json").exists() {
         return Err(Failure::Input(format!(
-            "{} is no results directory; run the scenario first",
+            "{} is not a results directory; run the scenario first",
             args.from.display()
         )));
     }
@@ -101,7 +101,7 @@ fn of_seed<'a>(runs: &'a [RunRecord], seed: u64, args: &Export) -> Result<&'a Ru
     runs.iter().find(|run| run.seed == seed).ok_or_else(|| {
         let seeds: Vec<String> = runs.iter().map(|run| run.seed.to_string()).collect();
         Failure::Input(format!(
-            "{} has no results of that seed; it has those of {}",
+            "{} has no results of that seed; it has seeds {}",
             args.from.display(),
             seeds.join(", ")
         ))

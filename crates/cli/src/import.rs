@@ -149,7 +149,7 @@ fn plain(name: &str, bytes: Vec<u8>) -> Result<Vec<u8>, Failure> {
         .take(MOST_TEXT + 1)
         .read_to_end(&mut text)
         .map_err(|error| {
-            Failure::Input(format!("{name} is a damaged gzip file: {error}; make it anew"))
+            Failure::Input(format!("{name} is a damaged gzip file: {error}; create it again"))
         })?;
     if text.len() as u64 > MOST_TEXT {
         return Err(Failure::Input(format!(

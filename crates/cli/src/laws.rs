@@ -78,7 +78,7 @@ pub fn laws(args: &Laws) -> Result<(), Failure> {
         (Some(name), Some(log)) => {
             let log = log.display();
             return Err(Failure::Input(format!(
-                "\"{name} {log}\": one law has one page; to step a log again write \"forebay laws replay {log}\""
+                "\"{name} {log}\": one law has one page; to replay a log write \"forebay laws replay {log}\""
             )));
         }
         _ => {}
@@ -127,7 +127,7 @@ fn replay(path: &Path, json: bool) -> Result<(), Failure> {
     }
     let at = |time: Time| format!("{:.3} us", time.as_secs_f64() * 1e6);
     say::data(&format!(
-        "{shown}: {law}, a law of role {role}, answers its start and all {events} events from {} to {} as the log has them\n",
+        "{shown}: {law}, a law of role {role}, repeats the logged actions of its start and all {events} events from {} to {}\n",
         at(first),
         at(last),
     ))

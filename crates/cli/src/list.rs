@@ -10,7 +10,7 @@ use forebay_scenario::{cdf, nearest, presets, reference};
 pub fn list(args: &List) -> Result<(), Failure> {
     match args.what {
         None => say::data(
-            "laws       control laws: of roles flow and grant in transport.law, of role host in host.memory.control.law\n\
+            "laws       control laws, for transport.law (roles flow and grant) and host.memory.control.law (role host)\n\
              workloads  flow-size distributions: traffic.sizes\n\
              presets    example scenarios: forebay new, --preset\n\
              metrics    numbers of a result: expect.metric\n\
@@ -58,20 +58,21 @@ fn workloads() -> String {
 pub fn explain(args: &Explain) -> Result<(), Failure> {
     let name = args.name.as_str();
     if let Some(text) = columns::explain(name) {
-        return say::data(&format!("{name}: {text}\n"));
+        return say::data(&wrapped(&format!("{name}: {text}\n")));
     }
     if let Some(metric) = metrics::by_name(name) {
-        return say::data(&format!("{name}: {} (a metric of [[expect]]).\n", metric.about));
+        let text = format!("{name}: {} (a metric of [[expect]]).\n", metric.about);
+        return say::data(&wrapped(&text));
     }
     if let Some(text) = laws::explain(name) {
         return say::data(&format!("{text}\n"));
     }
     if let Some(text) = reference::explain(name) {
-        return say::data(&text);
+        return say::data(&wrapped(&text));
     }
     let last = name.rsplit('.').next().unwrap_or(name);
     if let Some(text) = columns::explain(last).filter(|_| last != name) {
-        return say::data(&format!("{last}: {text}\n"));
+        return say::data(&wrapped(&format!("{last}: {text}\n")));
     }
     let metrics = metrics::all();
     let columns = columns::explained().into_iter().map(|(name, _)| name);
@@ -83,6 +84,31 @@ pub fn explain(args: &Explain) -> Result<(), Failure> {
     let lists = "; see \"forebay list columns\", \"forebay list metrics\" and \"forebay laws\"";
     let more = close.unwrap_or_else(|| lists.into());
     Err(Failure::Input(format!("no column, key, metric or law is named \"{name}\"{more}")))
+}
+
+/// Text whose lines fit the terminal. What follows of a line is indented below its begin.
+fn wrapped(text: &str) -> String {
+    let width = say::stdout_width();
+    let mut wrapped = String::new();
+    for line in text.lines() {
+        let indent = line.len() - line.trim_start().len();
+        let mut at = indent;
+        wrapped.push_str(&line[..indent]);
+        for (nth, word) in line.split_whitespace().enumerate() {
+            let long = word.chars().count();
+            if nth > 0 && at + 1 + long > width {
+                wrapped.push_str(&format!("\n{:1$}", "", indent + 4));
+                at = indent + 4;
+            } else if nth > 0 {
+                wrapped.push(' ');
+                at += 1;
+            }
+            wrapped.push_str(word);
+            at += long;
+        }
+        wrapped.push('\n');
+    }
+    wrapped
 }
 
 /// `forebay schema`.

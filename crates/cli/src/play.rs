@@ -39,7 +39,7 @@ pub fn play(args: &Play) -> Result<(), Failure> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, args.port)).map_err(
         |error| match error.kind() {
             ErrorKind::AddrInUse => Failure::Input(format!(
-                "port {} is taken; name another one: --port {}, or --port 0 for any that is free",
+                "port {} is taken; write --port {} for another one, or --port 0 for any free port",
                 args.port,
                 args.port.wrapping_add(1)
             )),
@@ -49,9 +49,9 @@ pub fn play(args: &Play) -> Result<(), Failure> {
     let own = listener.local_addr().map_err(|error| Failure::io("listen", &error))?;
     let address = format!("http://{own}/");
     say::data(&format!("{address}\n"))?;
-    say::note("Ctrl-C ends it; the page is for browsers on this machine alone");
+    say::note("Ctrl-C ends the server; the page is for browsers on this machine only");
     if !args.no_open && !open(&address) {
-        say::note("no browser was found to open it in");
+        say::note("no browser was found; open the address yourself");
     }
     serve(&listener, &folder, LIMITS);
     Ok(())
@@ -147,8 +147,7 @@ fn folder(told: Option<&Path>) -> Result<PathBuf, Failure> {
     };
     if let Some(told) = told {
         let told = told.to_path_buf();
-        let text =
-            || format!("{} has no playground in it (index.html, playground.wasm)", told.display());
+        let text = || format!("{} has no playground (index.html, playground.wasm)", told.display());
         return if whole(&told) { Ok(told) } else { Err(Failure::Input(text())) };
     }
     let program = std::env::current_exe().unwrap_or_default();
@@ -156,7 +155,7 @@ fn folder(told: Option<&Path>) -> Result<PathBuf, Failure> {
     let places = ["playground", "../playground", "../share/forebay/playground"];
     places.iter().map(|place| beside.join(place)).find(whole).ok_or_else(|| {
         Failure::Run(
-            "the playground is not built; in the repository: packaging/playground/build.sh, or name its folder: --folder DIR"
+            "the playground is not built; run packaging/playground/build.sh in the repository, or name its folder: --folder DIR"
                 .into(),
         )
     })

@@ -17,7 +17,7 @@ pub fn report(args: &Report) -> Result<(), Failure> {
                 left.display()
             ),
             false if dir.join("run.lock").exists() => format!(
-                "{} is what is left of a run that died before it had written anything; remove it",
+                "{} is left of a run that died before it wrote anything; remove it",
                 dir.display()
             ),
             false => {

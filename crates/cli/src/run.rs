@@ -50,7 +50,7 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     let disk = estimate.disk * scenario.seeds.len() as f64;
     let too_small = here.too_small(memory, disk);
     if let (Some(why), false) = (too_small.first(), args.over_budget) {
-        let text = format!("{}: {why}; --over-budget starts it all the same", args.input.name());
+        let text = format!("{}: {why}; --over-budget starts the run anyway", args.input.name());
         return Err(Failure::Input(text));
     }
     let pairs: Vec<String> = pitfalls(scenario, &plan).into_iter().map(|one| one.text).collect();
@@ -126,8 +126,7 @@ pub fn run(args: &Run) -> Result<(), Failure> {
         }
         End::Interrupted if recorder.runs.is_empty() => {
             recorder.abandon();
-            let text =
-                "interrupted before the first event, while flows were laid out; nothing is left";
+            let text = "interrupted before the first event, while flows were laid out; nothing was written";
             Err(Failure::Interrupted(text.into()))
         }
         End::All | End::Interrupted | End::Bug => {
@@ -204,7 +203,7 @@ pub fn missed(misses: &[String], bands: usize) -> Result<(), Failure> {
 fn stopped_short(place: &Path, stalled: &[u64], scenario: &Scenario) -> String {
     let seeds: Vec<String> = stalled.iter().map(u64::to_string).collect();
     format!(
-        "{} of {} stalled ({}); what is in {} ends there",
+        "{} of {} stalled ({}); results in {} end there",
         stalled.len(),
         human::counted(scenario.seeds.len(), "seed"),
         seeds.join(", "),
@@ -223,7 +222,7 @@ fn interrupted(place: &Path, runs: &[RunRecord], scenario: &Scenario) -> String 
         .collect();
     let cut = if cut.is_empty() { String::new() } else { format!(", {}", cut.join(", ")) };
     format!(
-        "interrupted: {whole} of {} complete{cut}; what is in {} is valid and partial",
+        "interrupted: {whole} of {} complete{cut}; results in {} are valid and partial",
         human::counted(scenario.seeds.len(), "seed"),
         place.display()
     )

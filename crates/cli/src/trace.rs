@@ -56,8 +56,8 @@ fn no_flow(flow: u32, rows: &[FlowRow]) -> Failure {
                 last.flow
             )
         }
-        (Some(only), _) => format!("this run has flow {} alone", only.flow),
-        (None, _) => "this run has no flows (messages of RPCs are none)".into(),
+        (Some(only), _) => format!("this run has only flow {}", only.flow),
+        (None, _) => "this run has no flows; messages of RPCs cannot be traced".into(),
     };
     Failure::Input(format!("--flow {flow}: there is no such flow; {known}"))
 }
@@ -65,7 +65,7 @@ fn no_flow(flow: u32, rows: &[FlowRow]) -> Failure {
 fn no_packet(args: &Args, sent: usize, end: Time) -> Failure {
     let sent = match sent {
         0 => format!("had sent nothing when the run ended at {}", micros(end.since(Time::ZERO))),
-        1 => "sent packet 1 alone".into(),
+        1 => "sent only packet 1".into(),
         sent => format!("sent {sent} packets, 1 to {sent}"),
     };
     Failure::Input(format!(
@@ -104,7 +104,7 @@ impl Of<'_> {
         );
         let _ = writeln!(
             text,
-            "packet {} of {flow}: the bytes from {} on",
+            "packet {} of {flow}; its first byte is {}",
             self.args.packet, self.trace.seq
         );
         let copies = self.trace.copies.len();
@@ -115,7 +115,7 @@ impl Of<'_> {
             let _ = writeln!(
                 text,
                 "{:<34}{:>16}{:>12}{:>12}{:>16}{:>16}",
-                "port", "came", "queue", "waited", "sent from", "until"
+                "port", "arrived", "queue", "waited", "sent from", "until"
             );
             trip.hops.iter().for_each(|hop| self.hop(&mut text, hop));
             self.end(&mut text, trip);
@@ -138,7 +138,7 @@ impl Of<'_> {
         );
     }
 
-    /// What a node did to it.
+    /// What a node did to the packet.
     fn what(hop: &Hop) -> Option<&'static str> {
         match hop {
             Hop { dropped: true, .. } => Some("dropped"),
@@ -155,7 +155,7 @@ impl Of<'_> {
                 let first = trip.hops[0].left.map_or(at, |left| left.start());
                 let waited: Span = trip.hops.iter().filter_map(Hop::waited).sum();
                 format!(
-                    "came to {} at {}, {} after it began to leave; {} of that in queues",
+                    "reached {} at {}, {} after transmission began; {} of that in queues",
                     self.name(node),
                     micros(at.since(Time::ZERO)),
                     micros(at.since(first)),
@@ -163,12 +163,15 @@ impl Of<'_> {
                 )
             }
             (None, Some(left)) => {
-                format!("lost on the link {}, or the run ended before", self.port(left.link))
+                format!(
+                    "lost on the link {}, or in flight when the run ended",
+                    self.port(left.link)
+                )
             }
             (None, None) if last.is_some_and(|hop| hop.dropped) => {
                 format!("dropped by {}", last.map_or("?", |hop| self.name(hop.node)))
             }
-            (None, None) => "still there when the run ended".into(),
+            (None, None) => "still queued when the run ended".into(),
         };
         let _ = writeln!(text, "{said}");
     }

@@ -30,7 +30,7 @@ pub fn why(args: &Why) -> Result<(), Failure> {
     let Some(run) = runs.iter().find(|run| Some(run.seed) == wanted) else {
         let seeds: Vec<String> = runs.iter().map(|run| run.seed.to_string()).collect();
         return Err(Failure::Input(format!(
-            "{} has no results of that seed; it has those of {}",
+            "{} has no results of that seed; it has seeds {}",
             dir.display(),
             seeds.join(", ")
         )));
@@ -115,7 +115,7 @@ fn choose(args: &Why, run: &RunRecord, about: &About) -> Result<Chosen, Failure>
     if let Some(flow) = args.flow {
         let Some(row) = rows.iter().find(|row| row.flow == flow) else {
             return Err(Failure::Input(format!(
-                "there is no flow {flow}; flows.csv has their numbers in its first columns"
+                "there is no flow {flow}; the first columns of flows.csv number the flows"
             )));
         };
         if !is_explained(row) {

@@ -269,7 +269,7 @@ pub struct Difference {
 impl fmt::Display for ReplayError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoLog => f.write_str("this is no law log: it does not begin with \"FBLL\""),
+            Self::NoLog => f.write_str("this is not a law log: it does not begin with \"FBLL\""),
             Self::Version(found) => {
                 write!(f, "a law log of version {found}; this program reads version {VERSION}")
             }

@@ -70,7 +70,7 @@ impl FlowLaw {
 fn whole(what: &str, value: f64) -> PyResult<u64> {
     match value {
         v if (0.0..1.8e19).contains(&v) => Ok(v as u64),
-        v => Err(PyValueError::new_err(format!("{what}: {v} is no number from 0 up"))),
+        v => Err(PyValueError::new_err(format!("{what}: {v} is not a number from 0 up"))),
     }
 }
 

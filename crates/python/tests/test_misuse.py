@@ -16,19 +16,19 @@ def refused(kind, says, call):
 @pytest.mark.parametrize(
     ("given", "kind", "says"),
     [
-        ({"seeds": "3"}, TypeError, "seeds='3' is no number and no list; write seeds=3 (which is 1, 2, 3) or seeds=[3, 7]"),
-        ({"seeds": "12"}, TypeError, "seeds='12' is no number and no list"),
-        ({"seeds": ["3"]}, TypeError, "seeds='3' is no whole number"),
-        ({"seeds": 2.0}, TypeError, "seeds=2.0 is no whole number"),
-        ({"seeds": True}, TypeError, "seeds=True is no whole number"),
+        ({"seeds": "3"}, TypeError, "seeds='3' is neither a number nor a list; write seeds=3 (which is 1, 2, 3) or seeds=[3, 7]"),
+        ({"seeds": "12"}, TypeError, "seeds='12' is neither a number nor a list"),
+        ({"seeds": ["3"]}, TypeError, "seeds='3' is not a whole number"),
+        ({"seeds": 2.0}, TypeError, "seeds=2.0 is not a whole number"),
+        ({"seeds": True}, TypeError, "seeds=True is not a whole number"),
         ({"seeds": -1}, ValueError, "seeds=-1: there is none"),
         ({"seeds": 10**30}, ValueError, "is above 1000000"),
         ({"seeds": [-1]}, ValueError, "seeds=-1 is too few; write 0 or more"),
         ({"threads": 0}, ValueError, "threads=0 is too few; write 1 or more"),
-        ({"threads": "2"}, TypeError, "threads='2' is no whole number; write for instance threads=1"),
+        ({"threads": "2"}, TypeError, "threads='2' is not a whole number; write for instance threads=1"),
         ({"jobs": 0}, ValueError, "jobs=0 is too few; write 1 or more"),
         ({"laws": {"reno": 5}}, TypeError, "laws: 5 makes no law; write a class that inherits from forebay.FlowLaw"),
-        ({"laws": fb.Reno}, TypeError, 'laws=Reno is no dict; write the registered law that it stands for'),
+        ({"laws": fb.Reno}, TypeError, 'laws=Reno is not a dict; write the registered law that it stands for'),
     ],
 )
 def test_a_run_says_what_it_takes(small, tmp_path, given, kind, says):
@@ -42,9 +42,9 @@ def test_a_run_says_what_it_takes(small, tmp_path, given, kind, says):
         ({"grid": {"law": "reno"}}, "grid: 'law' has one value, 'reno'; write a list of values, ['reno']"),
         ({"grid": {"load": 0.5}}, "grid: 'load' has one value, 0.5; write a list of values, [0.5]"),
         ({"grid": {"fabric.switch.ecn": {"k": "1KB"}}}, "has one value, {'k': '1KB'}"),
-        ({"grid": ["law"]}, "is no dict; write grid={\"load\": [0.2, 0.4]}"),
-        ({"seeds": "12"}, "seeds='12' is no number and no list"),
-        ({"threads": "1"}, "threads='1' is no whole number"),
+        ({"grid": ["law"]}, "is not a dict; write grid={\"load\": [0.2, 0.4]}"),
+        ({"seeds": "12"}, "seeds='12' is neither a number nor a list"),
+        ({"threads": "1"}, "threads='1' is not a whole number"),
     ],
 )
 def test_a_sweep_takes_lists_of_values(small, tmp_path, given, says):
@@ -59,11 +59,11 @@ def test_numbers_of_numpy_are_numbers(small):
 
 
 def test_texts_are_texts_and_values_are_there(small):
-    refused(TypeError, "scenario: 5 is no text; write the TOML text itself; load() takes the path", lambda: fb.scenario(5))
+    refused(TypeError, "scenario: 5 is not a text; write the TOML text itself; load() takes the path", lambda: fb.scenario(5))
     refused(TypeError, "set('load') has no value; write set('load', VALUE)", lambda: small.set("load"))
-    refused(TypeError, "None is no value of a scenario; leave the key out", lambda: small.set(load=None))
-    refused(TypeError, "set: 5 is no text", lambda: small.set(5, 6))
-    refused(TypeError, "sweep: 'small.toml' is no scenario; write fb.load(PATH)", lambda: fb.sweep("small.toml"))
+    refused(TypeError, "None is not a value of a scenario; leave the key out", lambda: small.set(load=None))
+    refused(TypeError, "set: 5 is not a text", lambda: small.set(5, 6))
+    refused(TypeError, "sweep: 'small.toml' is not a scenario; write fb.load(PATH)", lambda: fb.sweep("small.toml"))
 
 
 def test_a_simulation_in_steps_takes_texts_with_units(small):
@@ -72,19 +72,19 @@ def test_a_simulation_in_steps_takes_texts_with_units(small):
     sim = small.simulation()
     refused(TypeError, 'step: 5 is no text; write a span of time with its unit, step("1ms")', lambda: sim.step(5))
     refused(TypeError, 'act, window: -1 is no text; write bytes with their unit', lambda: sim.act("flow[0]", window=-1))
-    refused(TypeError, "act, rate: 1 is no text", lambda: sim.act("flow[0]", rate=1))
-    refused(TypeError, "observe: 3 is no text", lambda: sim.observe(3))
+    refused(TypeError, "act, rate: 1 is not a text", lambda: sim.act("flow[0]", rate=1))
+    refused(TypeError, "observe: 3 is not a text", lambda: sim.observe(3))
     sim.finish()
 
 
 def test_questions_about_results_are_whole(small, tmp_path):
     r = small.run(seeds=1, progress=False)
     refused(ValueError, "flow=-1 is too few; write 0 or more", lambda: r.why(flow=-1))
-    refused(TypeError, "flow='12' is no number and no list", lambda: r.why(flow="12"))
-    refused(TypeError, "is no pair of bytes; write size=(10e3, 100e3)", lambda: r.why(size=("1KB", "1MB")))
+    refused(TypeError, "flow='12' is neither a number nor a list", lambda: r.why(flow="12"))
+    refused(TypeError, "is not a pair of bytes; write size=(10e3, 100e3)", lambda: r.why(size=("1KB", "1MB")))
     refused(ValueError, "write the smaller size first", lambda: r.why(size=(1e6, 1e3)))
-    refused(TypeError, "names='ab' is no list of texts", lambda: fb.compare(r, r, names="ab"))
-    refused(TypeError, "names='ab' is no list of texts", lambda: fb.plot([r, r], names="ab"))
+    refused(TypeError, "names='ab' is not a list of texts", lambda: fb.compare(r, r, names="ab"))
+    refused(TypeError, "names='ab' is not a list of texts", lambda: fb.plot([r, r], names="ab"))
 
 
 def test_nothing_is_saved_into_nowhere(small, tmp_path):
@@ -116,8 +116,8 @@ def test_a_law_with_a_method_that_nothing_calls_is_no_law(small):
             super().start(flow)
             self.set_window(10 * flow.mss)
 
-    refused(TypeError, "Halve.on_acks is no method of a law, so nothing would call it; did you mean on_ack?", mistyped)
-    refused(TypeError, "Halve.onPacket is no method of a law, so nothing would call it; events go to on_ack", foreign)
+    refused(TypeError, "Halve.on_acks is not a method of a law, so nothing would call it; did you mean on_ack?", mistyped)
+    refused(TypeError, "Halve.onPacket is not a method of a law, so nothing would call it; events go to on_ack", foreign)
     reno = small.set(law="reno")
     refused(TypeError, "Nothing has no method of a law", lambda: reno.run(laws={"reno": Nothing}, progress=False))
     assert reno.run(seeds=1, laws={"reno": Alone}, progress=False).flows.rows

@@ -82,7 +82,7 @@ def test_nobody_explains_what_is_not_there(small, wrong, says):
 
 
 def test_what_is_no_value_is_a_type_error(small):
-    with pytest.raises(TypeError, match="a object is no value of a scenario"):
+    with pytest.raises(TypeError, match="a object is not a value of a scenario"):
         small.set("load", object())
     with pytest.raises(FileNotFoundError):
         fb.load("no/such.toml")

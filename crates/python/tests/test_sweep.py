@@ -48,7 +48,7 @@ def test_rows_are_points_with_means_over_seeds(swept):
     assert "transport.law" in str(swept)
     with pytest.raises(KeyError, match="2 rows of the sweep"):
         swept.results(law="reno")
-    with pytest.raises(KeyError, match="'colour' is no key of this sweep"):
+    with pytest.raises(KeyError, match="'colour' is not a key of this sweep"):
         swept["colour"]
 
 

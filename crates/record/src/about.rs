@@ -127,7 +127,7 @@ pub struct Volatile {
     pub threads: u32,
     /// When the run began, UTC, `2026-01-31T12:00:00Z`.
     pub started_utc: String,
-    /// The command as it was typed.
+    /// Command as it was typed.
     pub command: String,
 }
 

@@ -77,7 +77,7 @@ impl fmt::Display for RecordError {
             ),
             Self::Wreck { path, left } => write!(
                 f,
-                "{} is what is left of a run of {} that did not end; name another directory, or ask to replace it",
+                "{} is left of a run of {} that did not end; name another directory, or ask to replace it",
                 left.display(),
                 path.display()
             ),

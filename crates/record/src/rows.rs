@@ -45,7 +45,7 @@ pub struct PortRow {
     pub max_queue: Bytes,
     /// Pause frames sent to the peer, those that resume it included. Not among `tx_packets`.
     pub pause_frames_sent: u64,
-    /// Pause frames received from the peer, likewise.
+    /// Pause frames received from the peer, resume frames included.
     pub pause_frames_received: u64,
     /// Time for which the peer had paused this port.
     pub paused: Span,
@@ -129,7 +129,7 @@ pub struct FlowRow {
     /// all packets back to back at the slowest link's rate, header bytes and store-and-forward included. Where each packet takes a path of its own,
     /// links at one distance carry the flow together.
     pub ideal: Span,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub retransmits: u32,
     /// Retransmission timeouts.
     pub timeouts: u32,

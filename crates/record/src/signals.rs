@@ -100,7 +100,7 @@ pub fn read(path: &Path, text: &str, partial: bool) -> Result<Vec<SignalRow>, Re
     let mut rows = Vec::new();
     let mut lines = text.split_inclusive('\n').enumerate();
     if lines.next().is_none_or(|(_, head)| head.trim_end() != COLUMNS) {
-        return Err(wrong(1, format!("this is no trace: it does not begin with \"{COLUMNS}\"")));
+        return Err(wrong(1, format!("this is not a trace: it does not begin with \"{COLUMNS}\"")));
     }
     let mut seq = 0;
     for (nth, line) in lines {
@@ -207,6 +207,6 @@ mod tests {
         let text = said(&damaged, false).expect_err("damaged");
         assert!(text.contains("row 1"), "{text}");
         let text = said("seq\n", false).expect_err("no trace");
-        assert!(text.contains("this is no trace"), "{text}");
+        assert!(text.contains("this is not a trace"), "{text}");
     }
 }

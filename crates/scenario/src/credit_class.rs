@@ -54,7 +54,7 @@ impl CreditClass {
             judge.say(&at("class"), text);
         }
         if self.share.of == 0 || self.share.of >= self.share.whole {
-            judge.wrong(&at("share"), "is no part of a link; write for instance \"84/1622\"");
+            judge.wrong(&at("share"), "is not a part of a link; write for instance \"84/1622\"");
         }
         let least = Bytes::new(LEAST).saturating_add(fabric.wire_overhead);
         for (key, bytes) in [("burst", self.burst), ("limit", self.limit)] {

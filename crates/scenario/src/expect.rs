@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 /// A band that a result must lie in.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct Expect {
-    /// Name of the number, of those in `forebay list metrics`: `flows.slowdown.p99`.
+    /// Name of a number in `forebay list metrics`: `flows.slowdown.p99`.
     pub metric: String,
     /// Flows that the metric is taken of, as comparisons of size, start, traffic, src or dst joined by `and`: `size < 100KB`.
     /// Default: all.

@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 pub struct Fault {
     /// When, before stop.time.
     pub at: Time,
-    /// Which cable: `leaf[2]-spine[1]`, both ways. Losses may be of one direction: `leaf[2]->spine[1]`.
+    /// The cable: `leaf[2]-spine[1]`, both ways. Losses may affect one direction: `leaf[2]->spine[1]`.
     pub link: String,
-    /// What happens to the cable. Default: "rate", "loss" or "drop" where one of these keys is given, else "down".
+    /// Change of the cable. Default: "rate", "loss" or "drop" where one of these keys is given, else "down".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     change: Option<Word>,
     /// The new rate.
@@ -134,7 +134,7 @@ impl Fault {
         let at = |key: &str| format!("{path}.{key}");
         let Some((cable, from)) = plan.link(&self.link) else {
             let example = plan.cables.last().map(|c| plan.cable_name(*c)).unwrap_or_default();
-            let text = format!("{:?} is no cable; write for instance {example:?}", self.link);
+            let text = format!("{:?} is not a cable; write for instance {example:?}", self.link);
             judge.say(&at("link"), text);
             return [None, None];
         };

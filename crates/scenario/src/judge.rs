@@ -197,7 +197,7 @@ impl Judge<'_> {
     /// Says that a size is none that a flow can have.
     pub fn flow_size(&mut self, path: &str, size: Bytes) {
         if size == Bytes::ZERO {
-            self.wrong(path, "is no flow; write 1B or more");
+            self.wrong(path, "is not a flow; write 1B or more");
         } else if size.get() > LARGEST_FLOW {
             self.wrong(path, "is more than 1000TB; for a flow without an end use kind = \"long\"");
         }

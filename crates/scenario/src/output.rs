@@ -19,7 +19,7 @@ use forebay_units::{Bytes, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What to record beyond flows and counters.
+/// Time series, captures and logs beyond flows and counters.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct Output {
@@ -32,7 +32,7 @@ pub struct Output {
     /// Samples of paths to memory: occupancy, bandwidth by owner, drops, levels. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemorySamples>,
-    /// Laws whose events and actions are logged; true: those of every host that has one. Default: none.
+    /// Laws whose events and actions are logged; true: the laws of every host that has one. Default: none.
     #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "law_log::all_or_some")]
     #[schemars(with = "Option<law_log::AllOrSome>")]
     pub law_log: Option<LawLog>,
@@ -44,7 +44,7 @@ pub struct Output {
     pub format: TableFormat,
     /// Flows that arrived before this are left out of the statistics. Default: 0s.
     pub warmup: Time,
-    /// Ports whose frames are written as pcapng files, for Wireshark. No port is meant by two of them.
+    /// Ports whose frames are written as pcapng files, for Wireshark. A port may be in one entry only.
     #[serde(rename = "capture", skip_serializing_if = "Vec::is_empty")]
     pub captures: Vec<Capture>,
 }
@@ -56,9 +56,9 @@ pub enum TableFormat {
     /// CSV alone.
     #[default]
     Csv,
-    /// Parquet files beside the CSV files, once the run is over: NAME.parquet for each table that has rows.
+    /// CSV and Parquet files: NAME.parquet, written when the run is over, for each table with rows.
     Parquet,
-    /// Files of Arrow IPC (Feather) beside the CSV files, likewise: NAME.arrow.
+    /// CSV and Arrow IPC (Feather) files: NAME.arrow, written when the run is over, for each table with rows.
     Arrow,
 }
 
@@ -99,7 +99,7 @@ pub struct FlowSamples {
 pub struct MemorySamples {
     /// Interval between samples; 100ns at least, the step of the model.
     pub every: Span,
-    /// Hosts that are sampled, of those with `host.memory`: names, or patterns with `*` as an index. Default: every one.
+    /// Hosts with `host.memory` that are sampled: names, or patterns with `*` as an index. Default: every one.
     #[serde(rename = "where", default, deserialize_with = "one_or_more")]
     #[schemars(with = "Option<OneOrMore>")]
     pub hosts: Vec<String>,

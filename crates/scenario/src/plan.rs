@@ -249,7 +249,7 @@ impl Judge<'_> {
         let (first, last) = (&names[0], &names[names.len() - 1]);
         self.say(
             path,
-            format!("{:?} is no port: no cable joins the two; the ports of {} go from {first} to {last}{close}", shorten(place), plan.names[node]),
+            format!("{:?} is not a port: no cable joins the two; the ports of {} go from {first} to {last}{close}", shorten(place), plan.names[node]),
         );
     }
 }

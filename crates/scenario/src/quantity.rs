@@ -86,7 +86,7 @@ fn parse_fraction(text: &str) -> Result<Fraction, String> {
     let numbers = text.split_once('/').map(|(of, whole)| (of.trim().parse(), whole.trim().parse()));
     match numbers {
         Some((Ok(of), Ok(whole))) if whole > 0 => Ok(Fraction { of, whole }),
-        _ => Err("is no fraction of two whole numbers; write for instance \"84/1622\"".into()),
+        _ => Err("is not a fraction of two whole numbers; write for instance \"84/1622\"".into()),
     }
 }
 

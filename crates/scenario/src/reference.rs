@@ -22,8 +22,6 @@ pub struct Key {
     pub about: String,
     /// Words that it takes, each with what it means.
     pub words: Vec<(String, String)>,
-    /// Name of the table that it holds, in the schema.
-    table: Option<String>,
 }
 
 /// All keys, tables before what they hold.
@@ -113,13 +111,11 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    fn resolve(&self, mut schema: &'a Value) -> (&'a Value, Option<&'a str>) {
-        let mut name = None;
+    fn resolve(&self, mut schema: &'a Value) -> &'a Value {
         while let Some(target) = schema["$ref"].as_str() {
-            let target = target.trim_start_matches("#/$defs/");
-            (schema, name) = (&self.root["$defs"][target], Some(target));
+            schema = &self.root["$defs"][target.trim_start_matches("#/$defs/")];
         }
-        (schema, name)
+        schema
     }
 
     /// The keys of a table, those of each kind after those of all.
@@ -159,22 +155,14 @@ impl<'a> Walk<'a> {
         let words: Vec<_> = kinds.filter_map(word).collect();
         if !words.is_empty() {
             let takes = quoted(&words.iter().map(|w| w.0.as_str()).collect::<Vec<_>>());
-            let about = "Kind of this table; each has keys of its own.".into();
+            let about = "Kind of this table. Each kind has keys of its own.".into();
             let path = joined(path, "kind");
-            self.keys.push(Key {
-                path,
-                kind: None,
-                takes,
-                required: true,
-                about,
-                words,
-                table: None,
-            });
+            self.keys.push(Key { path, kind: None, takes, required: true, about, words });
         }
     }
 
     fn key(&mut self, property: &'a Value, path: &str, kind: Option<&str>, required: bool) {
-        let (schema, table) = self.resolve(property);
+        let schema = self.resolve(property);
         let own = [property, schema].map(described);
         // Values of a table of any names: what the table says.
         let around = || self.keys.iter().rev().find(|key| path.starts_with(&key.path));
@@ -187,7 +175,6 @@ impl<'a> Walk<'a> {
             required,
             about,
             words: self.words(property),
-            table: table.filter(|_| schema["properties"].is_object()).map(String::from),
         };
         // Tables of two forms have most keys in both.
         let same = |other: &Key| {
@@ -201,7 +188,7 @@ impl<'a> Walk<'a> {
 
     /// What tables a value may be, or hold.
     fn below(&mut self, schema: &'a Value, path: &str) {
-        let (schema, _) = self.resolve(schema);
+        let schema = self.resolve(schema);
         for one in schema["anyOf"].as_array().into_iter().flatten() {
             self.below(one, path);
         }
@@ -213,7 +200,7 @@ impl<'a> Walk<'a> {
     }
 
     fn words(&self, schema: &'a Value) -> Vec<(String, String)> {
-        let (schema, _) = self.resolve(schema);
+        let schema = self.resolve(schema);
         let alternatives = schema["anyOf"].as_array().into_iter().flatten();
         let mut all: Vec<_> = alternatives.flat_map(|one| self.words(one)).collect();
         let words = schema["oneOf"].as_array().into_iter().flatten();
@@ -226,7 +213,7 @@ impl<'a> Walk<'a> {
     }
 
     fn takes(&self, schema: &'a Value) -> String {
-        let (schema, _) = self.resolve(schema);
+        let schema = self.resolve(schema);
         if let Some(alternatives) = schema["anyOf"].as_array() {
             let mut all: Vec<String> = alternatives.iter().map(|one| self.takes(one)).collect();
             all.dedup();
@@ -278,77 +265,120 @@ fn joined(path: &str, key: &str) -> String {
     if path.is_empty() { key.into() } else { format!("{path}.{key}") }
 }
 
-/// The reference page: every key, its type, its range and default, table by table.
+/// The page docs/scenario.md: tasks with an example each, then every key, table by table.
 pub fn page() -> String {
-    let mut all = keys().to_vec();
-    let single = |key: &Key, all: &[Key]| {
-        !key.path.contains('.')
-            && !all.iter().any(|other| other.path.starts_with(&format!("{}.", key.path)))
-    };
-    let alone: Vec<Key> = all.iter().filter(|key| single(key, &all)).cloned().collect();
-    all.retain(|key| !alone.contains(key));
-    all.splice(0..0, alone);
-    let mut text = String::from(HEAD);
-    // Tables that stand in several places are written out where they come first.
-    let mut written: Vec<(&str, &str)> = Vec::new();
-    let mut skipped: Option<String> = None;
-    let mut kind = None;
-    let mut section = "";
-    for key in &all {
-        if skipped.as_ref().is_some_and(|path| key.path.starts_with(path)) {
-            continue;
-        }
-        skipped = None;
-        let table = key.path.rsplit_once('.').map_or("", |(table, _)| table);
-        let top = key.path.split('.').next().unwrap_or_default();
-        let has_keys = all.iter().any(|other| other.path.starts_with(&format!("{}.", key.path)));
-        if table.is_empty() && has_keys && top != section {
-            section = top;
-            let list = if key.takes.starts_with("a list") { "[[" } else { "[" };
-            let close = if list == "[[" { "]]" } else { "]" };
-            let _ = write!(text, "\n## `{list}{top}{close}`\n\n{}\n\n", key.about);
-        } else {
-            if table.is_empty() && section != "top" && !has_keys {
-                section = "top";
-                text.push_str("\n## Top level\n\n");
-            }
-            if key.kind.is_some() && key.kind != kind {
-                let _ = writeln!(
-                    text,
-                    "\nWith `kind = {:?}`:\n",
-                    key.kind.as_deref().unwrap_or_default()
-                );
-            } else if key.kind.is_none() && kind.is_some() && table == section {
-                text.push_str("\nOf every kind:\n\n");
-            }
-            kind = if table == section { key.kind.clone() } else { kind };
-            write_key(&mut text, key, section);
-        }
-        let Some(name) = &key.table else { continue };
-        match written.iter().find(|(known, _)| known == name) {
-            Some((_, first)) => {
-                let _ = writeln!(text, "  Keys as in `{first}`.");
-                skipped = Some(format!("{}.", key.path));
-            }
-            None => written.push((name, &key.path)),
-        }
+    let mut page = Page { all: keys(), text: TASKS.into(), written: Vec::new() };
+    let (tables, single): (Vec<&Key>, Vec<&Key>) =
+        page.direct("").into_iter().partition(|key| !page.direct(&key.path).is_empty());
+    page.text.push_str("\n### Top level\n\n");
+    for key in single {
+        page.item(key, "", "");
     }
-    text
+    for key in tables {
+        page.written.push(&key.path);
+        page.heading("###", key);
+        page.table(&key.path, "####");
+    }
+    page.text
 }
 
-const HEAD: &str = "# Scenario keys
+/// The tasks of the page, each with an example that is checked.
+pub const TASKS: &str = include_str!("reference/tasks.txt");
 
-Every key that a scenario file may have, with what it takes, its range and its default. `forebay explain transport.rto_min` says the
-same at a prompt, and editors show it where they know the schema (`forebay schema`). The page is made from the types that read the
-file: `FOREBAY_BLESS=1 cargo test -p forebay-scenario --test it schema::` writes it anew.
-";
+/// A table with fewer keys is listed within the table that holds it.
+const FEW: usize = 3;
 
-fn write_key(text: &mut String, key: &Key, section: &str) {
-    let name =
-        key.path.strip_prefix(section).map_or(&*key.path, |rest| rest.trim_start_matches('.'));
-    let required = if key.required { ", required" } else { "" };
-    let _ = writeln!(text, "- `{name}` ({}{required}). {}", key.takes, key.about);
-    for (word, about) in &key.words {
-        let _ = writeln!(text, "  - `{word:?}`: {about}");
+struct Page<'a> {
+    all: &'a [Key],
+    text: String,
+    /// Paths of the tables that are written out.
+    written: Vec<&'a str>,
+}
+
+impl<'a> Page<'a> {
+    /// The keys of a table, without those of tables in it.
+    fn direct(&self, table: &str) -> Vec<&'a Key> {
+        let of = |key: &&Key| key.path.rsplit_once('.').map_or("", |(table, _)| table) == table;
+        self.all.iter().filter(of).collect()
     }
+
+    /// Path of a table with the same keys that is written out already.
+    fn elsewhere(&self, key: &Key) -> Option<&'a str> {
+        let own = self.within(&key.path);
+        self.written.iter().copied().find(|path| self.within(path) == own)
+    }
+
+    /// What is said of all keys in a table.
+    fn within(&self, table: &str) -> Vec<(&'a str, &'a str, &'a str, &'a Option<String>)> {
+        let inner = |key: &'a Key| {
+            let path = key.path.strip_prefix(table)?.strip_prefix('.')?;
+            Some((path, &*key.takes, &*key.about, &key.kind))
+        };
+        self.all.iter().filter_map(inner).collect()
+    }
+
+    fn heading(&mut self, level: &str, key: &'a Key) {
+        let (open, close) = if key.takes.starts_with("a list") { ("[[", "]]") } else { ("[", "]") };
+        let _ = write!(self.text, "\n{level} `{open}{}{close}`\n\n{}\n\n", key.path, key.about);
+        if !key.words.is_empty() {
+            let needed = if key.required { ", required" } else { "" };
+            let _ = writeln!(self.text, "Takes {}{needed}.\n", key.takes);
+            for (word, about) in &key.words {
+                let _ = writeln!(self.text, "- `{word:?}`: {about}");
+            }
+            self.text.push_str("\nKeys of the table:\n\n");
+        }
+    }
+
+    /// Keys of a table: those of every kind, those of each kind, and then large tables in it.
+    fn table(&mut self, path: &'a str, level: &str) {
+        let mut large = Vec::new();
+        let mut kind = None;
+        for key in self.direct(path) {
+            if key.kind != kind {
+                kind = key.kind.clone();
+                let kind = kind.as_deref().unwrap_or_default();
+                let _ = writeln!(self.text, "\nWith `kind = {kind:?}`:\n");
+            }
+            let few = self.direct(&key.path).len() < FEW;
+            if !few && self.elsewhere(key).is_none() {
+                let name = key.path.rsplit('.').next().unwrap_or_default();
+                let (takes, path) = (&key.takes, &key.path);
+                let needed = if key.required { ", required" } else { "" };
+                let link = anchor(path);
+                let _ =
+                    writeln!(self.text, "- `{name}` ({takes}{needed}). See [`{path}`]({link}).");
+                self.written.push(&key.path);
+                large.push(key);
+                continue;
+            }
+            let first = self.elsewhere(key).filter(|_| !few);
+            let same = |first| format!(" Keys as in [`{first}`]({}).", anchor(first));
+            self.item(key, path, &first.map_or(String::new(), same));
+            let inner = format!("{}.", key.path);
+            for key in self.all.iter().filter(|key| few && key.path.starts_with(&inner)) {
+                self.item(key, path, "");
+            }
+        }
+        // Overrides have the keys of what they override.
+        large.sort_by_key(|key| key.path.ends_with(".override"));
+        for key in large {
+            self.heading(level, key);
+            self.table(&key.path, level);
+        }
+    }
+
+    fn item(&mut self, key: &Key, table: &str, more: &str) {
+        let name = key.path.strip_prefix(table).unwrap_or(&key.path).trim_start_matches('.');
+        let needed = if key.required { ", required" } else { "" };
+        let _ = writeln!(self.text, "- `{name}` ({}{needed}). {}{more}", key.takes, key.about);
+        for (word, about) in &key.words {
+            let _ = writeln!(self.text, "    - `{word:?}`: {about}");
+        }
+    }
+}
+
+/// Anchor of the heading of a table.
+fn anchor(path: &str) -> String {
+    format!("#{}", path.replace('.', "").to_lowercase())
 }

@@ -58,7 +58,7 @@ pub struct Scenario {
     /// Changes of the fabric during the run.
     #[serde(default, rename = "fault", skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
-    /// What to record beyond flows and counters.
+    /// Time series, captures and logs beyond flows and counters.
     #[serde(default)]
     pub output: Output,
 }

@@ -25,7 +25,7 @@ pub struct Stop {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum StopFlows {
-    /// As soon as all flows are done.
+    /// The run ends as soon as all flows are done.
     All,
     /// Only `time` ends the run.
     Ignore,

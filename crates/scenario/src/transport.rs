@@ -105,8 +105,8 @@ pub struct Tcp {
     /// Receive window, to the byte: from one segment to 1GiB, the most that TCP can say. Default: never a limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_window: Option<Bytes>,
-    /// Receive-window autotuning: receive_window (then 64KiB by default, as tcp_rmem of Linux) is where the window begins, and
-    /// it grows with what the application reads up to this. Default: the window stays as it is.
+    /// Receive-window autotuning: the window starts at receive_window (then 64KiB by default, as tcp_rmem of Linux) and grows with the
+    /// application's reads up to this size. Default: no autotuning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_window_max: Option<Bytes>,
     /// Whether a window idle for longer than the RTO decays (RFC 2861). Default: true (Linux).
@@ -161,7 +161,7 @@ pub struct Rdma {
     /// link carries in base_rtt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub initial_window: Option<QueueLength>,
-    /// What a sender sends again after a loss. Default: "go-back-n".
+    /// Retransmissions of a sender after a loss. Default: "go-back-n".
     pub recovery: Recovery,
     /// Packets per ACK; one where the law looks at each. The last packet that may leave is always acknowledged. Default: 1.
     #[schemars(range(min = 1, max = 65_535))]
@@ -177,7 +177,7 @@ pub struct Rdma {
     /// Time without an answer after which the oldest packet counts as lost. Default: 4ms (RoCE NICs); 320us with
     /// recovery = "selective" (IRN, RTO_high).
     pub timeout: Span,
-    /// The same with few packets in flight. Default: timeout; 100us with recovery = "selective" (IRN, RTO_low).
+    /// Timeout with at most `few` packets in flight. Default: timeout; 100us with recovery = "selective" (IRN, RTO_low).
     pub timeout_few: Span,
     /// Packets in flight up to which timeout_few holds. Default: 0; 3 with recovery = "selective" (IRN).
     #[schemars(range(min = 0, max = 65_535))]
@@ -187,8 +187,8 @@ pub struct Rdma {
     /// Traffic class of CNPs. Default: ack_class.
     #[schemars(range(min = 0, max = 7))]
     pub cnp_class: u8,
-    /// What laws take for the round-trip time of an empty path: "longest", "path", or a time. A full packet there and its
-    /// ACK back. Default: "longest", one value for all flows.
+    /// Round-trip time of an empty path, for laws: "longest", "path", or a time. A full packet there and its ACK back. Default:
+    /// "longest", one value for all flows.
     pub base_rtt: BaseRtt,
     /// Bytes that telemetry adds to the header of data and to ACKs, for laws that need it; at most 255B. Default: 42B, five hops of
     /// 8 B and a count of 2 B (HPCC, SIGCOMM 2019).
@@ -215,7 +215,7 @@ impl Default for Rdma {
     }
 }
 
-/// What queue pairs send again after a loss.
+/// Retransmissions of queue pairs after a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Recovery {
@@ -224,7 +224,7 @@ pub enum Recovery {
     /// The whole flow, as NICs did before: with losses, long flows never end.
     #[serde(rename = "go-back-0")]
     GoBackZero,
-    /// What is missing, as IRN (SIGCOMM 2018).
+    /// The missing packets alone, as IRN (SIGCOMM 2018).
     Selective,
 }
 
@@ -234,22 +234,22 @@ pub enum Recovery {
 pub enum InflightCap {
     /// The law alone bounds it.
     None,
-    /// What the host's link carries in base_rtt.
+    /// The bytes that the host's link carries in base_rtt.
     Bdp,
     /// So much payload.
     #[serde(untagged)]
     Fixed(Bytes),
 }
 
-/// What laws take for the round-trip time of an empty path.
+/// Round-trip time of an empty path, for laws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BaseRtt {
-    /// That of the longest path in the fabric, for all flows.
+    /// Time of the longest path in the fabric, for all flows.
     Longest,
-    /// That of each flow's own path.
+    /// Time of each flow's own path.
     Path,
-    /// This time, for all flows.
+    /// A time for all flows.
     #[serde(untagged)]
     Fixed(Span),
 }
@@ -327,7 +327,7 @@ impl Transport {
         let at = |key: &str| format!("{place}.{key}");
         self.packet(judge, place);
         if self.ack_size == Bytes::ZERO || self.ack_size.get() > LARGEST_PACKET {
-            judge.wrong(&at("ack_size"), "is no size of a packet; write for instance \"64B\"");
+            judge.wrong(&at("ack_size"), "is not a size of a packet; write for instance \"64B\"");
         }
         if let TransportKind::Tcp(tcp) = &mut self.kind
             && let Some(kernel) = tcp.kernel
@@ -417,7 +417,7 @@ impl Tcp {
         let tick = self.timer_tick;
         if tick > Span::ZERO && tick < LEAST_TICK {
             let text = format!(
-                "is no tick of a kernel; write \"{LEAST_TICK}\" or more, for instance \"4ms\""
+                "is not a tick of a kernel; write \"{LEAST_TICK}\" or more, for instance \"4ms\""
             );
             judge.wrong(&at("timer_tick"), text);
         }
@@ -494,7 +494,7 @@ impl Rdma {
             judge.span(&at("base_rtt"), span);
         }
         if self.telemetry.get() > 255 {
-            judge.wrong(&at("telemetry"), "is no size of a header; write for instance \"42B\"");
+            judge.wrong(&at("telemetry"), "is not a size of a header; write for instance \"42B\"");
         }
     }
 }

@@ -293,8 +293,8 @@ fn queue_pairs(rdma: &Rdma) -> [(&'static str, String); 4] {
         InflightCap::Fixed(bytes) => bytes.to_string(),
     };
     let base_rtt = match rdma.base_rtt {
-        BaseRtt::Longest => "that of the longest path".into(),
-        BaseRtt::Path => "that of each path".into(),
+        BaseRtt::Longest => "of the longest path".into(),
+        BaseRtt::Path => "of each path".into(),
         BaseRtt::Fixed(span) => span.to_string(),
     };
     [
@@ -374,7 +374,8 @@ fn comparison(scenario: &Scenario) -> Vec<(String, String)> {
         },
         Routing::Spray => "each packet at random",
         Routing::Source => {
-            "each packet the path of the number that its sender gave it, all in turn and permuted anew each round; answers at random"
+            "each packet takes the path number that its sender gave it; senders use all paths in turn, permuted again \
+             each round; answers at random"
         }
         Routing::EcmpMurmur3 => {
             "murmur3-32 of source address, destination address, sport | dport << 16, with the number of the switch as its \

@@ -85,7 +85,7 @@ impl Band {
                 let value = rounded(value, max);
                 Some(format!("{what} is {value}, above the expected maximum of {max}"))
             }
-            Judged::NotFinite => Some(format!("{what} is {value}, which is no finite number")),
+            Judged::NotFinite => Some(format!("{what} is {value}, which is not a finite number")),
         }
     }
 }

@@ -138,7 +138,9 @@ const RPC_SPREADS: [Named<OfRpcs>; 7] = [
     ("rpc.blocked_share", "share of requests that waited for credits, warm-up included", |r| {
         some(&r.blocked_share)
     }),
-    ("rpc.blocked_us", "mean wait of those in microseconds", |r| some(&r.blocked_us)),
+    ("rpc.blocked_us", "mean wait for credits of the requests that waited, in microseconds", |r| {
+        some(&r.blocked_us)
+    }),
 ];
 
 const RPC_COUNTS: [Named<Count>; 2] = [
@@ -154,19 +156,17 @@ const FLOW_COUNTS: [Named<Count>; 7] = [
     ("flows.started", "flows with an end that started, over all seeds", |s| {
         (s.flows.completed + s.flows.not_finished) as f64
     }),
-    (
-        "flows.not_finished_share",
-        "of flows with an end that started, the share not completed",
-        |s| {
-            let started = s.flows.completed + s.flows.not_finished;
-            s.flows.not_finished as f64 / started.max(1) as f64
-        },
-    ),
+    ("flows.not_finished_share", "share of started flows with an end that did not complete", |s| {
+        let started = s.flows.completed + s.flows.not_finished;
+        s.flows.not_finished as f64 / started.max(1) as f64
+    }),
     ("flows.completed", "flows that completed, over all seeds", |s| s.flows.completed as f64),
     ("flows.not_finished", "flows that started and did not complete", |s| {
         s.flows.not_finished as f64
     }),
-    ("flows.given_up", "of those, flows that their senders gave up", |s| s.flows.given_up as f64),
+    ("flows.given_up", "flows that did not complete because their senders gave up", |s| {
+        s.flows.given_up as f64
+    }),
     ("flows.total", "flows in the flow tables", |s| s.flows.total as f64),
     ("flows.not_started", "flows that had not started by the end", |s| s.flows.not_started as f64),
 ];
@@ -201,34 +201,48 @@ const MEMORY: [Named<OfMemory>; 33] = [
         "share of time in which the bottleneck was reading for applications",
         |m| &m.limited_by_shares.copying,
     ),
-    ("limited_by.pcie", "share of time in which it was the PCIe link", |m| {
+    ("limited_by.pcie", "share of time in which the bottleneck was the PCIe link", |m| {
         &m.limited_by_shares.pcie
     }),
-    ("limited_by.slots", "share of time in which it was too few IIO slots", |m| {
-        &m.limited_by_shares.slots
-    }),
-    ("limited_by.memory", "share of time in which it was a busy memory", |m| {
+    (
+        "limited_by.slots",
+        "share of time in which the bottleneck was the number of IIO slots",
+        |m| &m.limited_by_shares.slots,
+    ),
+    ("limited_by.memory", "share of time in which the bottleneck was a busy memory", |m| {
         &m.limited_by_shares.memory
     }),
-    ("limited_by.descriptors", "share of time in which it was missing descriptors", |m| {
-        &m.limited_by_shares.descriptors
-    }),
-    ("sender_waits.application", "share of time of flows to a host without data to send", |m| {
-        &m.sender_wait_shares.application
-    }),
-    ("sender_waits.congestion_window", "share in which the congestion window was full", |m| {
-        &m.sender_wait_shares.congestion_window
-    }),
-    ("sender_waits.receive_window", "share in which the receive window was", |m| {
-        &m.sender_wait_shares.receive_window
-    }),
-    ("sender_waits.pacing", "share in which the pacing rate held the sender back", |m| {
-        &m.sender_wait_shares.pacing
-    }),
-    ("sender_waits.nic", "share in which its NIC was busy with others", |m| {
-        &m.sender_wait_shares.nic
-    }),
-    ("sender_waits.pause", "share in which a pause (PFC) was in force at its NIC", |m| {
+    (
+        "limited_by.descriptors",
+        "share of time in which the bottleneck was missing descriptors",
+        |m| &m.limited_by_shares.descriptors,
+    ),
+    (
+        "sender_waits.application",
+        "share of the time of flows to a host in which the application had no data to send",
+        |m| &m.sender_wait_shares.application,
+    ),
+    (
+        "sender_waits.congestion_window",
+        "share of the time of flows in which the congestion window was full",
+        |m| &m.sender_wait_shares.congestion_window,
+    ),
+    (
+        "sender_waits.receive_window",
+        "share of the time of flows in which the receive window was full",
+        |m| &m.sender_wait_shares.receive_window,
+    ),
+    (
+        "sender_waits.pacing",
+        "share of the time of flows in which the pacing rate held the sender back",
+        |m| &m.sender_wait_shares.pacing,
+    ),
+    (
+        "sender_waits.nic",
+        "share of the time of flows in which the NIC was busy with other flows",
+        |m| &m.sender_wait_shares.nic,
+    ),
+    ("sender_waits.pause", "share of the time of flows in which the NIC was paused (PFC)", |m| {
         &m.sender_wait_shares.pause
     }),
     ("cache_miss_share", "share of the receive buffers read that were not in the cache", |m| {
@@ -240,10 +254,12 @@ const MEMORY: [Named<OfMemory>; 33] = [
     ("cache_states.s1", "share of time with no more unread buffers than the DDIO ways hold", |m| {
         part(&m.cache_state_shares, 0)
     }),
-    ("cache_states.s2", "share of time with more, and no more than the cache holds", |m| {
-        part(&m.cache_state_shares, 1)
-    }),
-    ("cache_states.s3", "share of time with more than the cache holds", |m| {
+    (
+        "cache_states.s2",
+        "share of time with more unread buffers than the DDIO ways hold, but no more than the cache holds",
+        |m| part(&m.cache_state_shares, 1),
+    ),
+    ("cache_states.s3", "share of time with more unread buffers than the cache holds", |m| {
         part(&m.cache_state_shares, 2)
     }),
     ("cache_states.s4", "share of time with no buffer of the receive queue left", |m| {
@@ -254,10 +270,10 @@ const MEMORY: [Named<OfMemory>; 33] = [
         "share of the receive buffers read that a write of the NIC had evicted",
         |m| part(&m.cache_miss_shares, 0),
     ),
-    ("cache_misses.after_cpu", "share of those that a core had evicted", |m| {
+    ("cache_misses.after_cpu", "share of the receive buffers read that a core had evicted", |m| {
         part(&m.cache_miss_shares, 1)
     }),
-    ("cache_misses.cold", "share of those that were never in the cache", |m| {
+    ("cache_misses.cold", "share of the receive buffers read that were never in the cache", |m| {
         part(&m.cache_miss_shares, 2)
     }),
 ];
@@ -274,12 +290,14 @@ const COUNTS: [Named<Count>; 22] = [
     ("marks", "packets that got a congestion mark, over all seeds", |s| {
         s.network.marked_packets as f64
     }),
-    ("trims", "data packets whose payload switches cut off, over all seeds", |s| {
+    ("trims", "data packets that switches trimmed, over all seeds", |s| {
         port_total(s, "trimmed_packets")
     }),
-    ("returned_headers", "headers of those that went back to their senders, over all seeds", |s| {
-        port_total(s, "returned_packets")
-    }),
+    (
+        "returned_headers",
+        "headers of trimmed packets that went back to their senders, over all seeds",
+        |s| port_total(s, "returned_packets"),
+    ),
     ("credit_drops", "credits that ports dropped, over all seeds", |s| {
         port_total(s, "dropped_credits")
     }),
@@ -305,9 +323,11 @@ const COUNTS: [Named<Count>; 22] = [
     ("rnr_waited", "frames that waited in a NIC for a receive buffer, over all seeds", |s| {
         s.memory.as_ref().map_or(0.0, |m| m.mean_over_hosts.rnr_waited_frames as f64)
     }),
-    ("host_marks", "packets that got a congestion mark at such hosts, over all seeds", |s| {
-        s.network.host_marked_packets as f64
-    }),
+    (
+        "host_marks",
+        "packets that got a congestion mark at hosts with a memory model, over all seeds",
+        |s| s.network.host_marked_packets as f64,
+    ),
     ("losses", "packets lost to faults, over all seeds", |s| s.network.lost_packets as f64),
     ("retransmits", "segments sent again, over all seeds", |s| {
         s.network.retransmitted_segments as f64
@@ -316,7 +336,7 @@ const COUNTS: [Named<Count>; 22] = [
     ("max_queue_bytes", "largest queue of any switch port in any seed", |s| {
         s.network.max_queue_bytes as f64
     }),
-    ("pause_frames", "pause frames sent, those that end a pause included", |s| {
+    ("pause_frames", "pause frames sent, resume frames included", |s| {
         s.network.pause_frames as f64
     }),
     ("paused_us", "time for which ports were paused, all ports and seeds together", |s| {
@@ -340,21 +360,25 @@ const SPREADS: [Named<Spread>; 16] = [
     ("drop_rate", "drops over packets offered at switch ports", |s| &s.network.drop_rate),
     ("mark_rate", "marks over packets sent at switch ports", |s| &s.network.mark_rate),
     ("loss_rate", "losses to faults over packets sent", |s| &s.network.loss_rate),
-    ("retransmit_rate", "segments sent again per segment delivered", |s| {
+    ("retransmit_rate", "retransmitted segments per delivered segment", |s| {
         &s.network.retransmit_rate
     }),
     ("timeouts_per_flow", "timeouts per started flow", |s| &s.network.timeouts_per_flow),
     ("goodput_gbps", "payload delivered to all hosts, Gb/s", |s| &s.network.goodput_gbps),
-    ("goodput_per_host_gbps", "the same per host, receiving or not, Gb/s", |s| {
+    ("goodput_per_host_gbps", "payload delivered per host, receiving or not, Gb/s", |s| {
         &s.network.goodput_per_host_gbps
     }),
-    ("goodput_per_receiver_gbps", "the same per host that some flow was sent to, Gb/s", |s| {
-        &s.network.goodput_per_receiver_gbps
-    }),
+    (
+        "goodput_per_receiver_gbps",
+        "payload delivered per host that some flow was sent to, Gb/s",
+        |s| &s.network.goodput_per_receiver_gbps,
+    ),
     ("offered_gbps", "payload of arriving flows, while flows arrived, Gb/s", |s| {
         &s.network.offered_gbps
     }),
-    ("carried_gbps", "payload of completed flows in that time, Gb/s", |s| &s.network.carried_gbps),
+    ("carried_gbps", "payload of completed flows, while flows arrived, Gb/s", |s| {
+        &s.network.carried_gbps
+    }),
     ("offered_load", "offered_gbps over the rates of all links from hosts", |s| {
         &s.network.offered_load
     }),
@@ -364,13 +388,13 @@ const SPREADS: [Named<Spread>; 16] = [
     ("utilisation.host_links.mean", "mean use of links to hosts, a fraction of 1", |s| {
         &s.utilisation.host_links.mean_utilisation
     }),
-    ("utilisation.host_links.max", "use of the busiest of them", |s| {
+    ("utilisation.host_links.max", "use of the busiest link to a host", |s| {
         &s.utilisation.host_links.max_utilisation
     }),
     ("utilisation.fabric_links.mean", "mean use of links between switches", |s| {
         &s.utilisation.fabric_links.mean_utilisation
     }),
-    ("utilisation.fabric_links.max", "use of the busiest of them", |s| {
+    ("utilisation.fabric_links.max", "use of the busiest link between switches", |s| {
         &s.utilisation.fabric_links.max_utilisation
     }),
 ];
@@ -421,7 +445,8 @@ pub fn all() -> Vec<Metric> {
     all.extend(RPC_SPREADS.map(|(name, about, read)| metric(name, about, false, Read::Rpcs(read))));
     all.extend(RPC_COUNTS.map(|(name, about, read)| metric(name, about, false, Read::Count(read))));
     all.extend(MEMORY.map(|(name, about, read)| {
-        let (name, about) = (format!("memory.{name}"), format!("{about}; mean over such hosts"));
+        let (name, about) =
+            (format!("memory.{name}"), format!("{about}; mean over hosts with a memory model"));
         metric(&name, &about, false, Read::Memory(read))
     }));
     all.extend(COUNTS.map(|(name, about, read)| metric(name, about, false, Read::Count(read))));

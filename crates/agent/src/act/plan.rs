@@ -83,7 +83,7 @@ pub fn markings(root: &Root, config: &Config, stacks: &[String]) -> Result<Vec<M
         let interface = netlink::interface(&nic.name)
             .map_err(|error| refuse(format!("the interface {:?}: {error}", nic.name)))?;
         if nic.echo != Echo::Cgroup && !interface.ethernet {
-            let why = "is no Ethernet interface, where headers would be looked for at other places";
+            let why = "is not an Ethernet interface; marking needs Ethernet headers";
             return Err(refuse(format!("{} {why}; use \"cgroup\"", nic.name)));
         }
         let folder = match (&nic.cgroup, Cgroups::find(root)) {

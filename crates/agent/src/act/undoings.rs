@@ -21,7 +21,7 @@ pub enum Cause {
     Start,
     /// The agent was moved into its victim.
     Inside,
-    /// A victim or an interface is back, and the agent begins anew.
+    /// A victim or an interface is back, and the agent starts again.
     Back,
     /// Guard and loop were dead: `undo`, or the next start.
     Dead,

@@ -49,7 +49,7 @@ fn each_mistake_has_place_key_value_and_remedy() {
         ("every = \"5us\"", "every: \"5us\" is out of bounds; write a time from 10us to 1s"),
         (
             "every = \"10us\"",
-            "every: \"10us\" is less than 1ms, so the loop would spin; give it a core of its own with --core N, or write 1ms or more",
+            "every: \"10us\" is less than 1ms, so the loop would keep a core busy; name that core with --core N, or write 1ms or more",
         ),
         ("every = \"50ms\"", "deadline: \"50ms\" is less than four periods; write at least 200ms"),
         (
@@ -69,7 +69,7 @@ fn each_mistake_has_place_key_value_and_remedy() {
             "law.params.mark_all = \"true\"",
             "law.params.mark_all: true would mark packets that are not ECN-capable",
         ),
-        ("nic = [{ name = \"a/b\" }]", "nic[0].name: \"a/b\" is no name of an interface"),
+        ("nic = [{ name = \"a/b\" }]", "nic[0].name: \"a/b\" is not the name of an interface"),
         ("nic = [{ name = \"a\" }, { name = \"a\" }]", "nic[1].name: \"a\" is there twice"),
         (
             "nic = [{ name = \"a\", echo = \"cgroup\" }]",
@@ -77,7 +77,7 @@ fn each_mistake_has_place_key_value_and_remedy() {
         ),
         (
             "nic = [{ name = \"a\", echo = \"cgroup\", cgroup = \"/a/../b\" }]",
-            "nic[0].cgroup: \"/a/../b\" is no path below the cgroup v2 mount",
+            "nic[0].cgroup: \"/a/../b\" is not a path below the cgroup v2 mount",
         ),
         (
             "nic = [{ name = \"a\", echo = \"tcx\", cgroup = \"/a\" }]",
@@ -85,9 +85,9 @@ fn each_mistake_has_place_key_value_and_remedy() {
         ),
         (
             "nic = [{ name = \"a\", echo = \"tcx\", share = \"0.5\" }]",
-            "nic[0].share: \"0.5\" is no share of packets; write one from \"1%\" to \"100%\"",
+            "nic[0].share: \"0.5\" is not a share of packets; write \"1%\" to \"100%\"",
         ),
-        ("nic = [{ name = \"a\", share = \"101%\" }]", "nic[0].share: \"101%\" is no share"),
+        ("nic = [{ name = \"a\", share = \"101%\" }]", "nic[0].share: \"101%\" is not a share"),
         (
             "nic = [{ name = \"a\", echo = \"xdp\" }]",
             "nic[0].echo: \"xdp\" is not known; write \"off\", \"tcx\"",
@@ -98,11 +98,11 @@ fn each_mistake_has_place_key_value_and_remedy() {
         ),
         (
             "victim = [{ cgroup = \"a\", ladder = [\"freeze\"] }]",
-            "victim[0].cgroup: \"a\" is no path below",
+            "victim[0].cgroup: \"a\" is not a path below",
         ),
         (
             "victim = [{ cgroup = \"/a/../b\", ladder = [\"freeze\"] }]",
-            "victim[0].cgroup: \"/a/../b\" is no path",
+            "victim[0].cgroup: \"/a/../b\" is not a path",
         ),
         ("victim = [{ cgroup = \"/a\" }]", "victim[0].ladder"),
         ("victim = [{ cgroup = \"/a\", ladder = [] }]", "victim[0].ladder"),

@@ -59,7 +59,7 @@ fn read(args: &args::Calibrate) -> Result<Vec<Stack>, Failure> {
     let mut counters = Counters::open(&root);
     counters.keep(|name| name.starts_with("uncore_irp_") || name.starts_with("uncore_iio_"));
     let time = args.time.ok_or_else(|| {
-        Failure::Input("calibrate wants --for TIME, such as --for 30s, or --trace TRACE".into())
+        Failure::Input("calibrate needs --for TIME, such as --for 30s, or --trace TRACE".into())
     })?;
     if counters.is_empty() {
         let probed = described(&root);
@@ -139,8 +139,8 @@ impl Phases {
 fn said(name: &str, of: &Phases, line_rate: Option<f64>) -> String {
     let mut text = format!("{name}\n");
     let phases = [
-        ("idle", of.idle, "stop what sends to it for a part of the time"),
-        ("line rate", of.line_rate, "send to it as fast as its link goes, with idle memory"),
+        ("idle", of.idle, "stop all senders for part of the time"),
+        ("line rate", of.line_rate, "send to the machine at line rate, with idle memory"),
         ("saturated", of.saturated, "send as before, and use as much memory as the cores can"),
     ];
     for (phase, found, remedy) in phases {

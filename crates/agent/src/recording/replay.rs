@@ -127,7 +127,7 @@ fn under_law(
     if needs.contains(&Signal::MemoryBytes) {
         let recorded = Recorded::new(rows).map_err(|missing| {
             Failure::Input(format!(
-                "{shown}: the law {law} needs {}, which this recording lacks; machine.json beside it says why",
+                "{shown}: the law {law} needs {}, which this recording lacks; machine.json next to it says why",
                 missing.name()
             ))
         })?;
@@ -143,7 +143,7 @@ fn under_law(
     let stacks = stacks::of(rows);
     if stacks.is_empty() {
         return Err(Failure::Input(format!(
-            "{shown}: a host law wants {}, which this recording lacks; machine.json beside it says why",
+            "{shown}: a host law wants {}, which this recording lacks; machine.json next to it says why",
             stacks::WANTED
         )));
     }
@@ -162,7 +162,8 @@ fn under(name: &str, value: &str) -> String {
     format!("  {name:26} {value:>12}\n")
 }
 
-const OPEN_LOOP: &str = "  The readings stay as recorded: what levels and marks would have done to them is not in it.\n";
+const OPEN_LOOP: &str =
+    "  The readings stay as recorded. They do not show the effect of levels and marks.\n";
 
 /// A line of text, and what stands in it.
 type Said = (&'static str, fn(&Course) -> String);
@@ -184,7 +185,7 @@ fn changed(bytes: &[u8], set: &[(String, String)]) -> Result<String, ReplayError
     for (name, of) in COURSE {
         let _ = writeln!(text, "  {name:26} {:>12} {:>12}", of(&logged), of(&other));
     }
-    text += "  The readings stay those of the log: what other levels and marks would have done to them is not in it.\n";
+    text += "  The readings come from the log. They do not show the effect of other levels and marks.\n";
     Ok(text)
 }
 

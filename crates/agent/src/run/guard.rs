@@ -81,7 +81,7 @@ impl End {
 }
 
 /// Acts on the machine until the job's end, an interrupt or a fault. When a victim or an interface is back that had gone, everything is undone
-/// and begins anew.
+/// and starts again.
 pub fn enforce(
     job: &Job<'_>,
     mut state: State<'_>,
@@ -90,7 +90,8 @@ pub fn enforce(
     let whole = stacks.iter().any(|(_, input)| matches!(input, Input::Machine(_)));
     if whole && !job.config.law.params.contains_key("memory_busy") {
         return Err(Failure::Input(format!(
-            "law.params.memory_busy: is missing: {} throttles others by it, and the default is of another machine; write what the memory of this one moves when it is busy, as forebay agent watch shows it",
+            "law.params.memory_busy: is missing: {} throttles by this threshold, and the default is for another \
+             machine; write the memory traffic of this machine when it is busy (see forebay agent watch)",
             job.law.name()
         )));
     }
@@ -104,7 +105,9 @@ pub fn enforce(
             End::Anew(_) if !job.wait(&clock, || manager.tell("WATCHDOG=1")) => None,
             End::Anew(names) => {
                 let names = names.join(", ");
-                failure::note(&format!("{names}: back; everything was undone and begins anew"));
+                failure::note(&format!(
+                    "{names}: back; all throttles were lifted, and the agent starts again"
+                ));
                 plan = plan::plan(job.root, job.config)?;
                 stacks = job.inputs()?;
                 anew = true;
@@ -114,7 +117,7 @@ pub fn enforce(
             End::Gone => Some("the loop has ended by itself".to_string()),
             End::Silent => Some("the loop gave no sign of life within the deadline".into()),
             End::Inside(victim) => Some(format!(
-                "somebody moved the agent into its victim {victim}, where it would freeze itself; start it in another cgroup"
+                "the agent was moved into its victim {victim}, where it would freeze itself; start it in another cgroup"
             )),
         };
         failure::data(&show::summary(Mode::Enforce, &shown.status, 0))?;

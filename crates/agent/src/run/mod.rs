@@ -127,7 +127,7 @@ fn pairs(config: &Config) -> impl Iterator<Item = (&str, &str)> {
     config.law.params.iter().map(|(name, value)| (name.as_str(), value.as_str()))
 }
 
-/// The loop in this process: nothing that it does has to be undone. When something is back that had gone, all is opened anew.
+/// The loop in this process: nothing that it does has to be undone. When something is back that had gone, all files are opened again.
 fn alone(job: &Job<'_>, stacks: Vec<(String, Input)>) -> Result<(), Failure> {
     let clock = Clock::start();
     let (mut plan, mut stacks, mut serving, mut anew) = (job.plan.clone(), stacks, None, false);
@@ -140,7 +140,7 @@ fn alone(job: &Job<'_>, stacks: Vec<(String, Input)>) -> Result<(), Failure> {
         if back.is_empty() || !job.wait(&clock, || ()) {
             return failure::data(&summary(job.mode, &status, lost));
         }
-        failure::note(&format!("{}: back; all is opened anew", back.join(", ")));
+        failure::note(&format!("{}: back; all files are opened again", back.join(", ")));
         (plan, stacks) = opened(job)?;
         anew = true;
     }

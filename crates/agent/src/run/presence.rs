@@ -78,7 +78,7 @@ fn inode(root: &Root, path: &str) -> Option<u64> {
 pub struct Presence {
     root: Root,
     of: Vec<Thing>,
-    back: Vec<String>, // and nothing has been opened anew since
+    back: Vec<String>, // and nothing has been opened again since
 }
 
 /// What a look found.
@@ -109,7 +109,7 @@ impl Presence {
         Self { root: root.clone(), of, back: Vec::new() }
     }
 
-    /// Looks again, and tells of what has gone. Names for which everything is to be opened anew: those that are back, once nothing is missing and a start
+    /// Looks again, and tells of what has gone. Names for which everything is to be opened again: those that are back, once nothing is missing and a start
     /// would find all of them `ready`; or resctrl as soon as it has gone.
     pub fn attend(&mut self, ready: impl FnOnce() -> bool) -> Option<Vec<String>> {
         match self.look() {

@@ -34,7 +34,8 @@ pub fn show(
         let now = read();
         if now.foreign && !before.foreign {
             failure::note(
-                "somebody else changed what was throttled: the law has ended, all of ours is lifted, and this only observes now",
+                "another process changed a throttle: the law has ended, all throttles of the agent are lifted, and the \
+                 agent only observes now",
             );
         }
         if lines % 20 == 0 {
@@ -108,7 +109,8 @@ pub fn summary(mode: Mode, of: &Status, lost: u64) -> String {
         Mode::Observe => text += "no law ran\n",
         Mode::DryRun => {
             text += &format!(
-                "strongest level {}, {} level writes, none of them made; marks would be made where the last column says so\n",
+                "strongest level {}, {} level writes, none of them made (dry run); the last column shows where packets \
+                 would be marked\n",
                 of.strongest, of.writes
             );
         }
@@ -120,7 +122,7 @@ pub fn summary(mode: Mode, of: &Status, lost: u64) -> String {
         }
     }
     if of.foreign {
-        text += "the law ended early: somebody else changed what was throttled\n";
+        text += "the law ended early: another process changed a throttle\n";
     }
     if lost > 0 {
         text += &format!("law log: the disk was too slow; {lost} events are missing at its end\n");

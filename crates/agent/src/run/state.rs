@@ -168,7 +168,7 @@ fn trusted(of: &Metadata) -> Result<(), String> {
         ));
     }
     if of.mode() & 0o022 != 0 {
-        return Err("others may write it; chmod go-w, once you know what is in it".into());
+        return Err("other users may write it; check what is in it, then chmod go-w".into());
     }
     Ok(())
 }

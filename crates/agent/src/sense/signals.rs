@@ -1,4 +1,4 @@
-//! `forebay-agent signals`: where each signal is read, with codes and processors from the readers, and how that was tested.
+//! `forebay-agent signals`: a card for each signal, made of what the readers have: codes, source, processors, and what has checked it.
 
 use forebay_linux::counters::{NETSTAT, SELDOM, SNMP};
 use forebay_linux::ethtool::WORDS;
@@ -16,18 +16,28 @@ const GENERATIONS: [(Generation, &str); 6] = [
     (Generation::Zen5, "EPYC 9005 (Zen 5)"),
 ];
 
-/// A signal that every processor has: name, meaning, file, values, tests.
-type Card = (&'static str, &'static str, &'static str, String, &'static str);
+/// A card that is not of the processor: signal, where it is read, what is taken, what it says, what has checked it.
+type Card = (&'static str, &'static str, String, &'static str, &'static str);
 
 /// Kernels that the tests boot, and the one that they were written on.
-const KERNELS: &str =
-    "live Linux 6.18; 6.1 in user mode, 6.1 and 6.12 in QEMU (tests/agent/kernels.py)";
+const KERNELS: &str = "A live Linux 6.18 kernel. Linux 6.1 in user mode. Linux 6.1 and 6.12 in QEMU (tests/agent/kernels.py).";
 
-/// All signals, as a page.
+const HEAD: &str = "# Signals of the agent
+
+Look up what a signal means, where the agent reads it, and how far it was checked. `forebay agent probe` shows which signals your machine has.
+
+The page is made by `forebay-agent signals`.
+
+## Counters of the processor
+
+The agent reads these counters with `perf_event_open`. It needs the capability CAP_PERFMON.
+
+Two checks cover them. Tests compare the event codes with hand-written `/sys` trees. One test runs the system call on the PMU `msr`. **No counter was ever read on one of these processors.**
+";
+
+/// All cards, as a page.
 pub fn cards() -> String {
-    let mut text = String::from(
-        "# Signals of the agent\n\nLook up where the agent reads a signal, with which event codes, and how this was tested. `forebay agent probe` lists the signals of a machine. `forebay agent signals` prints this page.\n\nThe first five signals need `perf_event_open` with CAP_PERFMON. Their codes were tested with trees written by hand (tests/fixtures), the system call with the PMU `msr`. **No test has counted on such a processor.**\n",
-    );
+    let mut text = String::from(HEAD);
     let of = |pick: fn(&Uncore) -> Option<Event>| {
         let mut rows = String::new();
         for (generation, name) in GENERATIONS {
@@ -48,95 +58,103 @@ pub fn cards() -> String {
         }
         rows
     };
-    for (name, meaning, rows) in [
+    for (name, says, rows) in [
         (
             "Lines in the IIO buffer (occupancy)",
-            "The rise of this counter over the rise of the clock below is I_S of hostCC. Both are read in one group",
+            "I_S of hostCC. The agent divides the rise of this counter by the rise of the clock below. It reads both in one group.",
             of(|all| all.occupancy),
         ),
         (
             "Clock of the IIO buffer",
-            "I_S is divided by the rise of this clock",
+            "The divisor of I_S. The agent needs no time-stamp counter.",
             of(|all| all.clock),
         ),
         (
             "Writes from the NIC (inserts)",
-            "The rate is B_S of hostCC. A unit is 4 bytes at the first port of an IIO unit; on AMD a DMA write of 64 bytes of one root complex",
+            "B_S of hostCC. On Intel, units of 4 bytes at the first port of an IIO unit. On AMD, DMA writes of one root complex, 64 bytes each.",
             of(|all| Some(all.inserts)),
         ),
         (
             "Memory reads",
-            "A unit is 64 bytes, over all controllers of a socket",
+            "Reads of 64 bytes each, summed over all controllers of a socket.",
             of(|all| Some(all.memory[0])),
         ),
         (
             "Memory writes",
-            "A unit is 64 bytes, over all controllers of a socket",
+            "Writes of 64 bytes each, summed over all controllers of a socket.",
             of(|all| Some(all.memory[1])),
         ),
     ] {
         let _ = write!(
             text,
-            "\n## {name}\n\n{meaning}.\n\n| processor | unit | event | code from |\n|---|---|---|---|\n{rows}"
+            "\n### {name}\n\n{says}\n\n| processor | unit | event | code from |\n|---|---|---|---|\n{rows}"
         );
     }
+    text.push_str("\n## Counters of the kernel\n\nEvery processor has these signals.\n");
     let names = |of: &[(&str, &str)]| {
         of.iter().map(|(file, name)| format!("{file} {name}")).collect::<Vec<_>>().join(", ")
     };
     let others: [Card; 7] = [
         (
             "softnet",
-            "dropped: a core's backlog was full; squeezed: a poll ran out of budget, cores are slow",
             "`/proc/net/softnet_stat`",
-            "columns 0 to 2, hexadecimal, summed over CPUs modulo 2^32: processed, dropped, squeezed".into(),
+            "Columns 0 to 2: processed, dropped, squeezed. They are hexadecimal, and summed over CPUs modulo 2^32.".into(),
+            "`dropped`: the backlog of a core was full. `squeezed`: a poll ran out of budget, so cores are too slow.",
             KERNELS,
         ),
         (
             "PSI",
-            "time in which tasks waited for a core, or for reclaim; memory bandwidth is not seen",
-            "`/proc/pressure/cpu`, `memory`, `io`",
-            "`total` of the lines some and full, microseconds".into(),
-            "live Linux 6.18; 6.1 and 6.12 in QEMU; Linux in user mode has none",
+            "`/proc/pressure/cpu`, `memory` and `io`",
+            "`total` of the lines `some` and `full`, in microseconds.".into(),
+            "Time in which tasks waited for a core or for memory reclaim. It does not show memory bandwidth.",
+            "A live Linux 6.18 kernel. Linux 6.1 and 6.12 in QEMU. Linux in user mode has no PSI.",
         ),
         (
             "TCP",
-            "retransmissions, data that applications left unread, marks that arrived",
-            "`/proc/net/snmp`, `/proc/net/netstat`",
-            format!("{}, {}; every {} ms at most", names(&SNMP), names(&NETSTAT), SELDOM.as_millis()),
+            "`/proc/net/snmp` and `/proc/net/netstat`",
+            format!(
+                "{}, {}. The agent finds counters by name, and reads each file every {} ms at most.",
+                names(&SNMP),
+                names(&NETSTAT),
+                SELDOM.as_millis()
+            ),
+            "Retransmissions, data that applications left unread, and ECN marks that arrived.",
             KERNELS,
         ),
         (
             "NIC",
-            "missed and fifo: the NIC had no room for packets",
             "`/sys/class/net/NAME/statistics`",
-            STATISTICS.join(", "),
+            format!("{}.", STATISTICS.join(", ")),
+            "`missed` and `fifo`: the NIC had no room for a packet.",
             KERNELS,
         ),
         (
             "NIC driver",
-            "`rx_discards_phy` (mlx5): dropped in the port's buffer; `rx_out_of_buffer`: no descriptors, cores are slow",
-            "`SIOCETHTOOL`, as `ethtool -S`",
-            format!("names with {}; at most 64 of a NIC", WORDS.join(", ")),
-            "virtio_net on a live Linux 6.18; names of mlx5, ice, ena from their sources",
+            "`SIOCETHTOOL`, like `ethtool -S`",
+            format!("At most 64 counters of a NIC. Their names contain {}.", WORDS.join(", ")),
+            "`rx_discards_phy` (mlx5): the port buffer dropped packets. `rx_out_of_buffer`: descriptors ran out, so cores are too slow.",
+            "virtio_net on a live Linux 6.18 kernel. The names of mlx5, ice and ena come from the driver sources.",
         ),
         (
             "MBM",
-            "bytes that memory moved, by resctrl group",
-            "`/sys/fs/resctrl/mon_data`, and at most 16 groups",
-            "mbm_total_bytes of each L3 cache".into(),
-            "a tree written by hand; **never on real resctrl**",
+            "`/sys/fs/resctrl/mon_data`, and at most 16 resctrl groups",
+            "`mbm_total_bytes` of each L3 cache.".into(),
+            "Memory traffic of each resctrl group in bytes. It shows which group is the antagonist.",
+            "A hand-written tree. **Never tested on real resctrl.**",
         ),
         (
-            "memory bandwidth of nicdrop",
-            "memory is busy while the NIC drops",
-            "memory controllers, or MBM if none can be read",
-            "sums of the signals above".into(),
-            "recordings and trees written by hand",
+            "Memory bandwidth of nicdrop",
+            "Memory controllers, or MBM if no controller can be read",
+            "Sums of the counters above.".into(),
+            "Whether memory is busy while the NIC drops packets.",
+            "Recordings and hand-written trees.",
         ),
     ];
-    text.push_str("\n## Signals of every processor\n\n| signal | meaning | read from | values | tested with |\n|---|---|---|---|---|\n");
-    for (name, meaning, path, values, tested) in others {
-        let _ = writeln!(text, "| {name} | {meaning} | {path} | {values} | {tested} |");
+    for (name, path, taken, says, checked) in others {
+        let _ = write!(
+            text,
+            "\n### {name}\n\n{says}\n\n- Read from: {path}\n- Counters: {taken}\n- Checked on: {checked}\n"
+        );
     }
     text
 }

@@ -113,7 +113,7 @@ impl Family {
     pub fn about(self) -> &'static str {
         match self {
             Self::DctcpPerm => {
-                "permutation of long DCTCP flows; queues stand at the marking threshold"
+                "permutation of long DCTCP flows; queues stay at the marking threshold"
             }
             Self::DctcpWebsearch => "Poisson web-search flows at 50 % of the hosts' links, DCTCP",
             Self::SprayPerm => {
@@ -133,11 +133,13 @@ impl Family {
             Self::HpccWebsearch => {
                 "Poisson web-search flows at 50 % over RDMA on 320 hosts, lossless: HPCC with its telemetry"
             }
-            Self::DcqcnWebsearch => "the same under DCQCN, with marks and CNPs",
+            Self::DcqcnWebsearch => {
+                "Poisson web-search flows at 50 % over RDMA on 320 hosts, lossless: DCQCN with marks and CNPs"
+            }
             Self::Host3x => {
                 "one simulated second of four DCTCP flows into a 100 Gb/s host whose memory three antagonist cores keep busy"
             }
-            Self::Host3xHostcc => "the same under hostCC",
+            Self::Host3xHostcc => "one simulated second of the scenario of host-3x, under hostCC",
             Self::Carc8x8 => {
                 "a tenth of a second of 200 Gb/s over RDMA, eight requests of 1 MB under way on each of eight connections, held to \
                  credits of the server's cache (CARC); its receive buffers of 1,500 B are followed one by one"
@@ -152,7 +154,7 @@ impl Family {
         match (self.fixed_mtu(), chosen) {
             (Some(fixed), None) => Ok(fixed),
             (Some(fixed), Some(_)) => Err(Failure::Input(format!(
-                "{name} has packets of its own, {fixed} B with the header; leave --mtu out"
+                "{name} has a fixed packet size, {fixed} B with the header; leave --mtu out"
             ))),
             (None, Some(mtu @ (1500 | 4096))) => Ok(mtu),
             (None, None) => Ok(4096),

@@ -89,7 +89,7 @@ pub fn sweep(args: &Sweep) -> Result<(), Failure> {
     if stopped {
         let done = plan.runs.iter().filter(|run| is_done(&home, run)).count();
         return Err(Failure::Interrupted(format!(
-            "interrupted: {done} of {} complete in {}; the same command goes on from there",
+            "interrupted: {done} of {} complete in {}; the same command continues from there",
             human::counted(plan.runs.len(), "run"),
             home.dir.display()
         )));
@@ -211,7 +211,7 @@ impl Store for Home {
 /// One run that cannot be read, and what to do about it.
 fn damaged(error: &RecordError, dir: &Path) -> Failure {
     Failure::Run(format!(
-        "{}; this run is damaged: remove {} and sweep again, which makes it anew and keeps the others",
+        "{}; this run is damaged: remove {} and sweep again, which simulates it again and keeps the others",
         say::without_os_error(&error.to_string()),
         dir.display()
     ))

@@ -81,7 +81,7 @@ fn time(at: Time) -> String {
 /// Message to a user who leaves early.
 fn left(at: Time, scenario: &Scenario) -> String {
     format!(
-        "left at {} of {}; watching writes no results, forebay run does",
+        "stopped at {} of {}; watch writes no results, forebay run does",
         time(at),
         time(scenario.stop.time)
     )
@@ -125,7 +125,7 @@ impl End {
         let stall =
             self.stall.as_ref().map_or_else(String::new, |why| format!("; it stalled: {why}"));
         format!(
-            "{name}, seed {seed}: over at {}, {} of {} complete, digest {}{stall}",
+            "{name}, seed {seed}: ended at {}, {} of {} complete, digest {}{stall}",
             time(self.at),
             self.done,
             human::counted(self.flows, "flow"),

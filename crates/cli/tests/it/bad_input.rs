@@ -126,9 +126,12 @@ fn what_is_typed_wrongly_is_named_with_what_to_write() {
     let cases: [(&[&str], &str); 17] = [
         (
             &["import", "netbox", "x.json"],
-            "error: forebay import knows no \"netbox\"; it has ns3-hpcc, htsim, cdf",
+            "error: forebay import has no command \"netbox\"; use one of ns3-hpcc, htsim, cdf",
         ),
-        (&["import", "htsimm", "x.cm"], "knows no \"htsimm\"; did you mean \"htsim\"? it has"),
+        (
+            &["import", "htsimm", "x.cm"],
+            "has no command \"htsimm\"; did you mean \"htsim\"? use one of",
+        ),
         (
             &["trace", "good.toml", "--flow", "abc", "--packet", "1"],
             "flows are numbered 0, 1, 2, as in flows.csv",

@@ -131,7 +131,7 @@ fn what_is_not_a_run_is_said_in_a_sentence() {
     run(&here, "a", &["seeds=[7]"]);
     for (args, why) in [
         (&["a"][..], "there is nothing to compare it with"),
-        (&["a", "a", "--seeds", "1,2"], "--set, --seed and --seeds are for scenario files"),
+        (&["a", "a", "--seeds", "1,2"], "--set, --seed and --seeds need a scenario file"),
         (
             &["a", "nowhere"],
             "nowhere is not there; name the results directory of a run, the directory of a sweep, or a scenario file",

@@ -165,7 +165,7 @@ fn what_cannot_be_read_or_written_is_one_sentence() {
             &["import", "htsim", "hpcc-flows.txt", "--out", "x"],
             "hpcc-flows.txt:1: \"6\" begins no line of a connection matrix",
         ),
-        (&["export", "fct", "made"], "made is no results directory; run the scenario first"),
+        (&["export", "fct", "made"], "made is not a results directory; run the scenario first"),
         (&["export", "paths", "made/scenario.toml", "--seed", "x"], "invalid value"),
         (&["export", "topology", "none.toml"], "none.toml: is missing; check the path"),
     ] {

@@ -207,7 +207,7 @@ fn a_run_that_stalls_fails_and_keeps_what_it_has() {
         ran.err
     );
     assert!(
-        ran.err.ends_with("error: 1 of 1 seed stalled (4); what is in results/cut ends there\n"),
+        ran.err.ends_with("error: 1 of 1 seed stalled (4); results in results/cut end there\n"),
         "{}",
         ran.err
     );

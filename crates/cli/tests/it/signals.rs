@@ -36,7 +36,7 @@ fn ctrl_c_leaves_valid_partial_output_and_says_so() {
             "{}",
             ran.err
         );
-        assert!(last.ends_with("what is in out is valid and partial"), "{last}");
+        assert!(last.ends_with("results in out are valid and partial"), "{last}");
         assert!(ran.out.contains("INTERRUPTED, partial"), "{}", ran.out);
         let summary: Value = serde_json::from_str(&here.read("out/summary.json")).unwrap();
         assert_eq!(summary["status"], "interrupted");
@@ -60,7 +60,7 @@ fn ctrl_c_while_flows_are_laid_out_ends_it_and_leaves_nothing() {
     wait_until("the run has begun", || here.has("out.partial/manifest.json"));
     signal(child.id(), "INT");
     let ran = Ran::from(child.wait_with_output().unwrap()).ends(130);
-    let said = "interrupted before the first event, while flows were laid out; nothing is left";
+    let said = "interrupted before the first event, while flows were laid out; nothing was written";
     assert!(ran.err.contains(said), "{}", ran.err);
     assert!(!here.has("out") && !here.has("out.partial"));
 }
@@ -173,7 +173,7 @@ fn nohup_outlives_its_terminal() {
     let both = format!("kill -HUP {0}; kill -INT {0}", child.id());
     assert!(Command::new("sh").args(["-c", &both]).status().unwrap().success());
     let ran = Ran::from(child.wait_with_output().unwrap()).ends(130);
-    assert!(ran.err.contains("what is in out is valid and partial"), "{}", ran.err);
+    assert!(ran.err.contains("results in out are valid and partial"), "{}", ran.err);
 }
 
 #[test]
@@ -204,11 +204,7 @@ fn a_full_disk_is_one_sentence_and_a_failure() {
     assert!(!here.has("out"), "it is not whole");
     assert!(!here.read("out.partial/manifest.json").contains("\"complete\""));
     let report = here.run(&["report", "out.partial"]).ends(0);
-    assert!(
-        report.err.contains("out.partial is what is left of a run that did not end"),
-        "{}",
-        report.err
-    );
+    assert!(report.err.contains("out.partial is left of a run that did not end"), "{}", report.err);
 }
 
 #[test]
@@ -221,7 +217,7 @@ fn a_killed_run_is_no_run_and_what_it_left_is_named() {
     let again = here.run(&["run", "small.toml", "--out", "out"]).ends(2);
     assert_eq!(
         again.err,
-        "error: out.partial is what is left of a run of out that did not end; name another directory, or add --force \
+        "error: out.partial is left of a run of out that did not end; name another directory, or add --force \
          to replace it; \"forebay report out.partial\" shows what it has\n"
     );
     let report = here.run(&["report", "out"]).ends(2);

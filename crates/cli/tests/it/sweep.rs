@@ -107,7 +107,7 @@ fn ctrl_c_keeps_what_is_complete() {
     });
     let ran = ran.ends(130);
     assert!(
-        ran.err.lines().last().unwrap().contains("the same command goes on from there"),
+        ran.err.lines().last().unwrap().contains("the same command continues from there"),
         "{}",
         ran.err
     );

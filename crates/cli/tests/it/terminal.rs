@@ -135,7 +135,7 @@ fn ctrl_c_on_a_terminal_reaches_a_sweep_once_and_leaves_no_run_behind() {
     let Some((code, text)) = on_a_terminal(&here, 100, &env, &args) else { return };
     assert_eq!(code, Some(130), "{text}");
     assert!(
-        text.contains("interrupted: 0 of 3 runs complete in s; the same command goes on"),
+        text.contains("interrupted: 0 of 3 runs complete in s; the same command continues"),
         "{text}"
     );
     assert!(!text.contains("failed") && !text.contains("signal"), "{text}");
@@ -151,7 +151,7 @@ fn a_run_can_be_watched_and_left() {
         shown(&here, 100, &env, &["watch", "small.toml", "--pace", "1ns"])
     };
     let Some(text) = watched(".q") else { return };
-    for wanted in ["forebay watch", "fullest queues", "flows in progress", "left at"] {
+    for wanted in ["forebay watch", "fullest queues", "flows in progress", "stopped at"] {
         assert!(text.contains(wanted), "{wanted} is not in {text}");
     }
 }

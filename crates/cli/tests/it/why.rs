@@ -98,7 +98,7 @@ fn one_packet_is_followed_and_what_is_not_there_is_named() {
     };
     let said = asks("0", "1", &[]).ends(0);
     assert!(
-        said.out.starts_with("packet 1 of flow 0, ") && said.out.contains("came to "),
+        said.out.starts_with("packet 1 of flow 0, ") && said.out.contains("reached "),
         "{}",
         said.out
     );

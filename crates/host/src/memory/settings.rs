@@ -46,7 +46,7 @@ pub struct MemorySettings {
     /// What the NIC reads to send.
     #[serde(flatten)]
     pub transmit: TransmitSettings,
-    /// Levels that hold antagonists back: 0 not at all, then some that slow them, then some that stop them.
+    /// Levels that throttle antagonists. Level 0 does nothing, the next levels slow cores, the last ones stop them.
     pub throttle: ThrottleSettings,
     /// Antagonists: applications that compete for the same memory. Default: none.
     #[serde(rename = "antagonist", skip_serializing_if = "Vec::is_empty")]
@@ -298,19 +298,19 @@ pub struct QueueSettings {
     /// with RDMA. Default: the stack posts another buffer, as TCP's does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rnr: Option<Rnr>,
-    /// What a core reads next of what waits for it, "arrival" or "round-robin". Default: "arrival" (our choice), as from one completion queue.
+    /// Order in which a core reads waiting data, "arrival" or "round-robin". Default: "arrival" (our choice), as from one completion queue.
     #[serde(default, skip_serializing_if = "Poll::is_usual")]
     pub poll: Poll,
 }
 
-/// What a core reads next of what waits for it.
+/// Order in which a core reads waiting data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Poll {
-    /// What came first, of whatever flow.
+    /// Oldest data first, of any flow.
     #[default]
     Arrival,
-    /// One delivery of each of its flows in turn, of those that have some.
+    /// One delivery of each flow in turn, of the flows with waiting data.
     RoundRobin,
 }
 
@@ -333,7 +333,7 @@ fn is_shared(shared: &bool) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rnr {
-    /// It waits in the NIC buffer, and what comes behind it too.
+    /// Data waits in the NIC buffer, and so do packets behind it.
     Wait,
     /// The NIC refuses it, and what the flow sends behind it, with one RNR NAK; the sender repeats from there after transport.rnr_timer. Data that
     /// does not come over RDMA gets another buffer.
@@ -365,8 +365,8 @@ pub struct ControllerSettings {
     /// Queueing delay of reads: this, times load, over one less the load of reads; at most 1ms. Default: 21.5ns (two cores alone draw
     /// 28.7 GB/s).
     pub read_queueing: Span,
-    /// Share of the wait of writes that a read sees. Default: 0.17 (fitted to the 43 Gb/s of hostCC beside three cores; Vuppalapati
-    /// et al., SIGCOMM 2024, give 0.08 to 0.15).
+    /// Share of the wait of writes that a read sees. Default: 0.17 (fitted to the 43 Gb/s of hostCC with three antagonist cores;
+    /// Vuppalapati et al., SIGCOMM 2024, give 0.08 to 0.15).
     // In thousandths.
     #[serde(rename = "read_share", with = "text::thousandths")]
     #[schemars(with = "f64", range(min = 0, max = 1))]
@@ -397,10 +397,10 @@ pub struct ReaderSettings {
     /// Cores that run the stack and copy; flows are dealt to them in turn. Default: 8 (hostCC, section 2.2).
     #[schemars(range(min = 1, max = 4096))]
     pub cores: u32,
-    /// Protocol work for one packet of the wire, at most 1ms. Default: 116ns (our choice: 15 % of what a packet of 4,000 B costs beside
+    /// Protocol work for one packet of the wire, at most 1ms. Default: 116ns (our choice: 15 % of the cost of a packet of 4,000 B without
     /// reading memory).
     pub per_packet: Span,
-    /// Protocol work and copying for 1,000 bytes, beside waiting for memory, at most 1ms. Default: 166ns (our choice: four cores just
+    /// Protocol work and copying for 1,000 bytes, without waits for memory, at most 1ms. Default: 166ns (our choice: four cores just
     /// reach 100 Gb/s).
     pub per_kilobyte: Span,
     /// Lines that a copy reads at once. Default: 13 (our choice).
@@ -416,16 +416,16 @@ pub struct ReaderSettings {
     /// Order in which a core works and reads what it copies. Default: "evenly" (our choice; with "in-bunches" slots hold up to three
     /// lines more or less).
     pub copying: Copying,
-    /// Whether applications read what RDMA and receiver-driven transports place, on these cores. With false it is theirs as soon as it is
-    /// in memory, and nobody reads it. Default: false.
+    /// Whether cores read the data that RDMA and receiver-driven transports place in memory. With false data belongs to the application
+    /// as soon as it is in memory. Default: false.
     #[serde(rename = "read_placed", skip_serializing_if = "std::ops::Not::not")]
     pub reads_placed: bool,
     /// Hardware threads of a core, 1 or 2. With 2, `cores` counts threads: thread i and thread i + cores / 2 are one core. Default: 1.
     #[serde(skip_serializing_if = "is_one")]
     #[schemars(range(min = 1, max = 2))]
     pub smt: u32,
-    /// With smt = 2: speed of a thread beside one that works, of what it has alone, in work that waits for no memory. Default: 0.6 (our
-    /// choice: two threads do 1.2 times the work of one).
+    /// With smt = 2: speed of a thread while its sibling works, as a share of its speed alone, in work that does not wait for memory.
+    /// Default: 0.6 (our choice: two threads do 1.2 times the work of one).
     // In thousandths.
     #[serde(rename = "smt_share", with = "text::thousandths")]
     #[schemars(with = "f64", range(min = 0.001, max = 1))]
@@ -490,10 +490,10 @@ impl Default for TransmitSettings {
 pub struct ThrottleSettings {
     /// Effect of a slowing level. Default: "sockets".
     pub actuator: Actuator,
-    /// Number of levels that slow. Default: 3 (hostCC's module).
+    /// Number of levels that slow cores. Default: 3 (hostCC's module).
     #[schemars(range(min = 0, max = 100))]
     pub slowing: u8,
-    /// Number of levels above them that stop: the j-th of m for j/m of the time. Default: 1.
+    /// Number of levels above the slowing ones that stop cores: the j-th of m stops them for j/m of the time. Default: 1.
     #[schemars(range(min = 0, max = 100))]
     pub pausing: u8,
     /// Period of a partial stop, 1us or more. Default: 50us.

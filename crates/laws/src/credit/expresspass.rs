@@ -1,4 +1,4 @@
-//! ExpressPass: a flow's credits come as fast as their loss allows.
+//! ExpressPass: sets the credit rate of a flow by the loss of its credits.
 //!
 //! At most once per round trip, before a credit leaves, the loss of credits since the last time is compared with a target. Up to
 //! the target the rate moves by the part w of the way to the most there is, and w grows from the second such time in a row on;

@@ -1,4 +1,4 @@
-//! BIC as Linux does it: searches for the window of the last loss by halving the distance to it.
+//! BIC as in Linux: searches for the window of the last loss by halving the distance.
 //!
 //! Below the window of the last loss, `last_max`, each round trip adds a quarter of the distance, but at
 //! most `max_increment` segments; near it one segment per five round trips; above it ever more again. A

@@ -1,4 +1,4 @@
-//! CUBIC: the window is a cubic function of the time since the last loss, flat where that loss came.
+//! CUBIC: grows the window as a cubic function of the time since the last loss, flat near the window of that loss.
 //!
 //! After a cut to `beta` of the window, growth is fast, slows down towards the window of the loss,
 //! `last_max`, which it reaches after K = cbrt((last_max - cwnd) / C) seconds, and speeds up beyond. Since it is

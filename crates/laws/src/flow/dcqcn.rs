@@ -1,4 +1,4 @@
-//! DCQCN: the sender's side of rate control by congestion notification packets (CNPs).
+//! DCQCN: controls the rate of a sender by congestion notification packets (CNPs).
 //!
 //! Two rates: the current one, and the target that it climbs back to. A CNP makes the current rate the target and takes alpha/2
 //! of it; alpha is the smoothed presence of CNPs, moved by `g` up with each and down with each `alpha_timer` without. Then a

@@ -1,4 +1,4 @@
-//! DCTCP as a rate: the form of it that RDMA simulators compare with.
+//! DCTCP as a rate law, in the form that RDMA simulators use.
 //!
 //! Alpha is DCTCP's: the smoothed share of marked ACKs, moved by `g` once per round trip. The first mark outside a reduction takes
 //! alpha/2 of the rate, and everything sent by then has to be acknowledged before the next one may. Each round trip that ends

@@ -1,4 +1,4 @@
-//! HPCC: a window from what the most loaded hop says of itself.
+//! HPCC: sets the window by the INT records of the most loaded hop.
 //!
 //! Every ACK carries for each hop what its port had sent, when, and the queue it left. From two of them the sender knows the share
 //! u = queue / (B T) + rate / B of the fullest hop (the lesser of both queues, so that a short burst does not count), and smooths

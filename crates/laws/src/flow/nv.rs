@@ -1,4 +1,4 @@
-//! TCP-NV: keeps a bounded queue per flow by comparing the rate it gets with the rate an empty path would give.
+//! TCP-NV: bounds the queue of each flow by comparing its rate with the rate of an empty path.
 //!
 //! While no queue forms, twice the data in flight gives twice the rate. NV keeps the best rate since its
 //! last decision and the best rate per byte in flight it knows; their quotient is the window that the
@@ -98,7 +98,7 @@ params! {
         floor_grow: Count = Count::new(2) => "Linux NV_MIN_CWND_GROW",
         /// Mainline: and stops one above this.
         tso_bound: Floor = Floor::new(80) => "Linux NV_TSO_CWND_BOUND",
-        /// Mainline: round-trip time of the empty path, or none where nobody knows it.
+        /// Mainline: round-trip time of the empty path, or none where it is not known.
         base_rtt: BaseRtt = BaseRtt(None) => "Linux BPF_SOCK_OPS_BASE_RTT, not set",
         /// Mainline: whether the first RTT after an episode leaves a lower known one alone.
         keep_min_rtt: bool = false => "Linux tcp_nv.c overwrites it",

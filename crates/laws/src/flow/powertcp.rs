@@ -1,4 +1,4 @@
-//! PowerTCP: a window from the power of a queue, which is what it holds times how fast it fills.
+//! PowerTCP: sets the window by the power of a path: bytes in it times the rate at which bytes enter.
 //!
 //! The power of a hop is (rate in + rate out of the change of its queue) times (queue + B T); over B^2 T, which it is when the link is
 //! full and the queue empty, it is the normalised power G, above one where the hop is fuller or becomes so. Each ACK moves
@@ -14,7 +14,7 @@
 //! Where senders have stopped, nothing comes in: power is read as none while the queue still stands, and all windows jump to their most.
 //! That can go on for ever (a limit cycle). `least_current` bounds what comes in from below, as the public code does.
 //!
-//! Source: Addanki et al., NSDI 2022, algorithms 1 and 2; number of flows, and T where nobody knows it: the Linux module of one of
+//! Source: Addanki et al., NSDI 2022, algorithms 1 and 2; number of flows, and T where it is not known: the Linux module of one of
 //! its groups. The public ns-3 code differs: of it there is the bound, 0.5 of a hop's rate, and not the rest (rate out alone, G over 0.95,
 //! another beta).
 //! Needs: telemetry of each hop, or with delay nothing; an ACK for every packet; T. State: 96 bytes, 256 apart for

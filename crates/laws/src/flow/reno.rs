@@ -1,4 +1,4 @@
-//! Reno as Linux does it: one segment more per window, half on loss.
+//! Reno as in Linux: grows by one segment per window and halves on loss.
 //!
 //! Slow start doubles the window each round trip up to `ssthresh`; after that every window of
 //! delivered bytes adds one segment. Loss, and a congestion mark where `ecn` is on, halves it, but

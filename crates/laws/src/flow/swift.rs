@@ -1,4 +1,4 @@
-//! Swift: a window held at a target delay, apart for the fabric and for the hosts, down to parts of a packet.
+//! Swift: keeps the delays of fabric and hosts at targets, with windows below one packet where needed.
 //!
 //! Two windows of the same rule, and the lesser one holds. One follows the delay of links and switches, the other the delay of
 //! the two hosts (smoothed). Below its target a window grows by `ai` packets per round trip; at or above, at most once

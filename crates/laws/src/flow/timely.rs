@@ -1,4 +1,4 @@
-//! Timely: a rate that follows the slope of the round-trip time between two thresholds.
+//! Timely: changes the rate by the gradient of the round-trip time, between two thresholds.
 //!
 //! Once per completed `segment` the law takes the round-trip time. Below `t_low` the rate rises by `delta`, above `t_high` it falls
 //! by `beta` times the share by which the time exceeds `t_high`. In between, the smoothed difference to the last sample over

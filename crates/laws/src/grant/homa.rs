@@ -1,4 +1,4 @@
-//! Homa: the receiver lets the few messages that are nearest to their end send, each a round trip ahead.
+//! Homa: the receiver grants the messages with the fewest remaining bytes, each one round trip ahead.
 //!
 //! A message's first `rtt_bytes` come unasked. Of those that need more, the `overcommit` with the fewest bytes still to come are
 //! active: whenever less than a round trip of one is on its way, it gets a packet more. More than one is active so that the link stays

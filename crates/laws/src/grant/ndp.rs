@@ -1,4 +1,4 @@
-//! NDP: the receiver pulls a packet for each that came, whole or as a header, and all senders in turns.
+//! NDP: the receiver pulls one packet for each packet or header that arrives, and serves senders in turn.
 //!
 //! A message's first window comes unasked. Every packet that arrives, or whose header does since a switch cut its payload off, lets the
 //! sender send one more: first what was cut off, then what is new. Pulls leave at the pace at which the data that they request fills

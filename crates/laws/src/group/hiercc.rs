@@ -1,4 +1,4 @@
-//! HierCC: one explicit rate for all flows of a rack to one host, from the credits that the aggregate gets.
+//! HierCC: sets one rate for all flows of a rack to one host, from the credits of the aggregate.
 //!
 //! The aggregate waits in a queue of its own at the senders' switch and leaves by credits of the receiver's. Once per window the law
 //! gives each flow its share of them, less what brings the queue to `q0`:

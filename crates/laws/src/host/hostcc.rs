@@ -1,4 +1,4 @@
-//! hostCC: holds the network's share of a host by throttling its other cores, and marks packets until the sender fits.
+//! hostCC: protects network traffic in a host by throttling its other cores, and marks packets to slow senders down.
 //!
 //! Two averages say how the host is. I_S, lines in the IIO buffer, weight 1/8, follows memory within 5 us; B_S, the
 //! bandwidth the NIC uses on PCIe, weight 1/256, needs 150 us. After each reading of B_S (equality holds the level):
@@ -36,7 +36,7 @@
 //! Deviation from the paper: levels come down `lower_hold` apart, as in the module, since with the text's 0 the lagging
 //! averages take one level too many. Marks go on ECN-capable packets only, unless `mark_all`; the module marks all.
 //! Averages begin with their first sample, in `module` with zero. Samples that no hardware can make (65536 lines,
-//! 16 Tb/s) come from a counter that somebody reset, and are ignored. After a failed write none is tried for 1 ms.
+//! 16 Tb/s) come from a counter that was reset, and are ignored. After a failed write none is tried for 1 ms.
 //! Deviation of `module`: its first sample divides the counter by the time since boot; here it only starts the difference.
 
 mod module;

@@ -115,7 +115,7 @@ fn another_answer_is_named_with_its_event() {
 fn what_is_no_log_says_so() {
     let log = log();
     let text = |log: &[u8]| replay(log).expect_err("damaged").to_string();
-    assert_eq!(text(b""), "this is no law log: it does not begin with \"FBLL\"");
+    assert_eq!(text(b""), "this is not a law log: it does not begin with \"FBLL\"");
     let mut other = log.clone();
     other[4] = 9;
     assert_eq!(text(&other), "a law log of version 9; this program reads version 3");

@@ -1,4 +1,4 @@
-//! CARC: a connection's share of the receiver's cache, and a little more while the receiver idles.
+//! CARC: limits unread data to a connection's share of the receiver's cache, and a little more while the receiver idles.
 //!
 //! A connection may have C lines unread at its receiver, the lines of the cache over the connections that share it. With requests blocked
 //! while the fastest of a window took no longer than an empty path and its own service, the receiver waits for requests: the limit then

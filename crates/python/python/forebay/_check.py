@@ -14,7 +14,7 @@ MOST = (1 << 63) - 1
 def whole(name: str, value: Any, least: int = 0, most: int = MOST) -> int:
     """A whole number; numpy's count, texts, fractions and truth values do not."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(f"{name}={value!r} is no whole number; write for instance {name}={max(least, 1)}")
+        raise TypeError(f"{name}={value!r} is not a whole number; write for instance {name}={max(least, 1)}")
     number = operator.index(value)
     if number < least:
         raise ValueError(f"{name}={number} is too few; write {least} or more")
@@ -28,7 +28,7 @@ def numbers(name: str, value: int | Iterable[int] | None) -> list[int] | None:
     if value is None:
         return None
     if isinstance(value, (str, bytes, Mapping)):
-        raise TypeError(f"{name}={value!r} is no number and no list; write {name}=3 or {name}=[3, 7]")
+        raise TypeError(f"{name}={value!r} is neither a number nor a list; write {name}=3 or {name}=[3, 7]")
     if isinstance(value, Iterable):
         return [whole(name, one) for one in value]
     return [whole(name, value)]
@@ -39,7 +39,7 @@ def seeds(value: int | Iterable[int] | None) -> list[int] | None:
     if value is None:
         return None
     if isinstance(value, (str, bytes, Mapping)):
-        raise TypeError(f"seeds={value!r} is no number and no list; write seeds=3 (which is 1, 2, 3) or seeds=[3, 7]")
+        raise TypeError(f"seeds={value!r} is neither a number nor a list; write seeds=3 (which is 1, 2, 3) or seeds=[3, 7]")
     if isinstance(value, Iterable):
         return [whole("seeds", seed) for seed in value]
     count = whole("seeds", value, least=-MOST, most=1_000_000)
@@ -51,7 +51,7 @@ def seeds(value: int | Iterable[int] | None) -> list[int] | None:
 def text(what: str, value: Any, remedy: str) -> str:
     """A text."""
     if not isinstance(value, str):
-        raise TypeError(f"{what}: {value!r} is no text; write {remedy}")
+        raise TypeError(f"{what}: {value!r} is not a text; write {remedy}")
     return value
 
 
@@ -67,7 +67,7 @@ def names(value: Any, runs: int) -> list[str] | None:
     if value is None:
         return None
     if isinstance(value, str) or not isinstance(value, Sequence) or not all(isinstance(one, str) for one in value):
-        raise TypeError(f'names={value!r} is no list of texts; write names=["today", "larger buffers"]')
+        raise TypeError(f'names={value!r} is not a list of texts; write names=["today", "larger buffers"]')
     if len(value) != runs:
         raise ValueError(f"names: there are {len(value)}, and {runs} runs")
     return list(value)
@@ -80,7 +80,7 @@ def sizes(value: Any) -> tuple[int, int] | None:
     try:
         low, high = (operator.index(end) if hasattr(end, "__index__") else int(end + 0.0) for end in value)
     except (TypeError, ValueError, OverflowError):
-        raise TypeError(f"size={value!r} is no pair of bytes; write size=(10e3, 100e3)") from None
+        raise TypeError(f"size={value!r} is not a pair of bytes; write size=(10e3, 100e3)") from None
     if not 0 <= low < high <= MOST:
         raise ValueError(f"size={value!r}: write the smaller size first, from 0 on, size=(10e3, 100e3)")
     return low, high
@@ -92,7 +92,7 @@ def laws(value: Any) -> Mapping[str, Callable[[], Any]]:
         return {}
     if not isinstance(value, Mapping):
         name = getattr(value, "__name__", "MyLaw")
-        raise TypeError(f'laws={name} is no dict; write the registered law that it stands for, laws={{"reno": {name}}}')
+        raise TypeError(f'laws={name} is not a dict; write the registered law that it stands for, laws={{"reno": {name}}}')
     for like, make in value.items():
         text("laws", like, '{"reno": MyLaw}')
         if not callable(make):

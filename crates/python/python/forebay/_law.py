@@ -40,7 +40,7 @@ class FlowLaw(_core.FlowLaw):
                 snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
                 near = difflib.get_close_matches(snake, CALLED, 1, 0.85)
                 hint = f"did you mean {near[0]}?" if near else f"events go to {', '.join(CALLED)}"
-                raise TypeError(f"{cls.__name__}.{name} is no method of a law, so nothing would call it; {hint}")
+                raise TypeError(f"{cls.__name__}.{name} is not a method of a law, so nothing would call it; {hint}")
         own = [getattr(cls, name) is not getattr(FlowLaw, name) for name in METHODS]
         own[1] |= cls.on_mark is not FlowLaw.on_mark or cls.on_loss is not FlowLaw.on_loss
         cls._methods = sum(1 << i for i, has in enumerate(own) if has)

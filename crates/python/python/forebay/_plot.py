@@ -209,7 +209,7 @@ def sweep(t: Sweep, metric: str, x: str | None, ax: Any) -> Any:
     others = [other for other in t.keys if other != key]
     names = [", ".join(str(t[other][i]) for other in others) for i in range(len(t))]
     if metric not in t.columns:
-        raise ValueError(f"{metric!r} is no column; there are {', '.join(t.columns)}")
+        raise ValueError(f"{metric!r} is not a column; there are {', '.join(t.columns)}")
     ax = _axes(ax)
     values, interval = t[metric], t.interval(metric)
     for i, name in enumerate(dict.fromkeys(names)):

@@ -281,7 +281,7 @@ class Results:
         RuntimeError if a flow takes another time in the second run, as under a law that draws its own random numbers.
         """
         if isinstance(p, (str, bytes)) or not 0 <= p < 100:
-            raise ValueError(f"p={p!r} is no percentile; write 0 (all flows) to below 100")
+            raise ValueError(f"p={p!r} is not a percentile; write 0 (all flows) to below 100")
         chosen, bounds = _check.numbers("flow", flow), _check.sizes(size)
         seed = None if seed is None else _check.whole("seed", seed)
         said, flows, rpcs = self._core.why(seed, chosen, _check.numbers("rpc", rpc), 1 - p / 100, bounds)

@@ -41,8 +41,8 @@ def toml(value: Any) -> str:
     if isinstance(value, Iterable):
         return "[" + ", ".join(toml(one) for one in value) + "]"
     if value is None:
-        raise TypeError("None is no value of a scenario; leave the key out to have its default")
-    raise TypeError(f"a {type(value).__name__} is no value of a scenario; write a text, a number, a bool, a list or a dict")
+        raise TypeError("None is not a value of a scenario; leave the key out to have its default")
+    raise TypeError(f"a {type(value).__name__} is not a value of a scenario; write a text, a number, a bool, a list or a dict")
 
 
 def now_utc() -> str:
@@ -87,7 +87,7 @@ class Scenario:
         ``traffic[0].load``. Quantities are texts with units; a dict as a value is a table. A setting wins over an
         earlier one of the same key.
 
-        Raises ScenarioError at once if the result is no scenario.
+        Raises ScenarioError at once if the result is not a scenario.
         """
         if isinstance(key, Mapping):
             values = {**key, **values}

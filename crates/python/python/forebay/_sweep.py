@@ -49,7 +49,7 @@ class Sweep:
         try:
             written = json.loads((self.folder / "sweep.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
-            raise ResultsError(f"{self.folder} is no sweep: it has no sweep.json") from None
+            raise ResultsError(f"{self.folder} is not a sweep: it has no sweep.json") from None
         self.name: str = written["scenario"]
         self.keys: list[str] = written["keys"]
         """The keys that vary."""
@@ -61,7 +61,7 @@ class Sweep:
             key for key in self.keys if key.split(".")[-1].split("]")[-1] == word
         ]
         if len(found) != 1:
-            raise KeyError(f"{word!r} is no key of this sweep; it varies {', '.join(self.keys) or 'nothing'}")
+            raise KeyError(f"{word!r} is not a key of this sweep; it varies {', '.join(self.keys) or 'nothing'}")
         return found[0]
 
     @property
@@ -171,12 +171,12 @@ def sweep(
     """
     listed = None
     if not isinstance(scenario, Scenario):
-        raise TypeError(f"sweep: {scenario!r} is no scenario; write fb.load(PATH) or fb.preset(NAME) for it")
+        raise TypeError(f"sweep: {scenario!r} is not a scenario; write fb.load(PATH) or fb.preset(NAME) for it")
     chosen, threads = _check.seeds(seeds), _check.whole("threads", threads, 1, 1024)
     jobs = None if jobs is None else _check.whole("jobs", jobs, 1, 1024)
     if grid is not None:
         if not isinstance(grid, Mapping):
-            raise TypeError(f'grid={grid!r} is no dict; write grid={{"load": [0.2, 0.4]}}')
+            raise TypeError(f'grid={grid!r} is not a dict; write grid={{"load": [0.2, 0.4]}}')
         all_values = {key: _check.values(key, values) for key, values in grid.items()}
         listed = [(scenario.key(key), [toml(value) for value in values]) for key, values in all_values.items()]
     place, text, sets = scenario._core.parts()

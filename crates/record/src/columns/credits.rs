@@ -22,7 +22,7 @@ pub(super) static CREDITS: Of<CreditRow> = Of {
         ["flow" "" "", = |c, _| Number(c.flow.into()) => |c, cell| c.flow = cell.small()?]
         ["credits_sent" "packets" "Credits (expresspass), grants (homa) or pulls (ndp) that the flow's receiver sent as packets of their own; what rides on an acknowledgement does not count. Flows without any are not in credits.csv.",
             = |c, _| Number(c.sent) => |c, cell| c.sent = cell.number()?]
-        ["credits_used" "packets" "Those that came to the sender and released something: a packet, or of grants and pulls, which are cumulative, more credit than was known. The others were dropped on the way (dropped_credits of ports.csv), came when nothing was left to send or late, or were under way at the end.",
+        ["credits_used" "packets" "Credits, grants or pulls that came to the sender and released something: a packet, or of grants and pulls, which are cumulative, more credit than was known. The others were dropped on the way (dropped_credits of ports.csv), came when nothing was left to send or late, or were under way at the end.",
             = |c, _| Number(c.used) => |c, cell| c.used = cell.number()?]
         ["credits_backward" "packets" "Data packets that came with an older credit than one before them (expresspass): credits and data took different paths for a while, such as after a failure.",
             = |c, _| Number(c.backward) => |c, cell| c.backward = cell.number()?]
@@ -46,7 +46,7 @@ pub(super) static CLASS_ARRIVALS: Of<ClassArrivalRow> = Of {
         ["class" "" "", = |a, _| Number(a.class.into()) => |a, c| a.class = c.small()?]
         ["unscheduled_bytes" "bytes" "Payload of receiver-driven transports (homa, ndp) that reached the host in the class and was of the part of its message that leaves unasked; what came twice counts twice.",
             = |a, _| Number(a.unscheduled.get()) => |a, c| a.unscheduled = Bytes::new(c.number()?)]
-        ["scheduled_bytes" "bytes" "The same of what leaves on a grant or pull.",
+        ["scheduled_bytes" "bytes" "Payload of receiver-driven transports that reached the host in the class and was sent on a grant or pull.",
             = |a, _| Number(a.scheduled.get()) => |a, c| a.scheduled = Bytes::new(c.number()?)]
     },
 };

@@ -52,7 +52,7 @@ pub(super) static FLOWS: Of<FlowRow> = Of {
     columns: columns! { FlowRow:
         ["flow" "" "Index of the flow in the run's flow table.",
             = |f, _| Number(f.flow.into()) => |f, c| f.flow = c.small()?]
-        ["traffic" "" "In tables: index of the [[traffic]] entry that the flow or connection came from. In manifest.json: those entries, one line each.",
+        ["traffic" "" "In tables: index of the [[traffic]] entry that the flow or connection came from. In manifest.json: the entries, one line each.",
             = |f, _| Number(f.traffic.into()) => |f, c| f.traffic = c.small()?]
         ["src" "" "Name of the sending host.", = |f, of| of.host(f.src) => |f, c| f.src = c.host()?]
         ["dst" "" "Name of the receiving host.", = |f, of| of.host(f.dst) => |f, c| f.dst = c.host()?]
@@ -60,11 +60,11 @@ pub(super) static FLOWS: Of<FlowRow> = Of {
             = |f, _| Maybe((!f.is_endless()).then_some(f.size.get())) => |f, c| f.size = c.maybe()?.map_or(Bytes::MAX, Bytes::new)]
         ["start_ps" "ps" "Virtual time at which the application handed the flow over, in picoseconds.",
             = |f, _| Number(f.start.as_ps()) => |f, c| f.start = Time::from_ps(c.number()?)]
-        ["delivered_ps" "ps" "Virtual time at which the receiver had every byte in order, in picoseconds; empty if it had not by the end.",
+        ["delivered_ps" "ps" "Virtual time at which the receiver had every byte in order, in picoseconds; empty if bytes were missing at the end.",
             = |f, _| Maybe(f.delivered.map(Time::as_ps)) => |f, c| f.delivered = c.maybe()?.map(Time::from_ps)]
-        ["acked_ps" "ps" "Virtual time at which the sender knew that, in picoseconds; empty if it did not by the end.",
+        ["acked_ps" "ps" "Virtual time at which the sender had the ACK of the last byte, in picoseconds; empty if the ACK was missing at the end.",
             = |f, _| Maybe(f.acked.map(Time::as_ps)) => |f, c| f.acked = c.maybe()?.map(Time::from_ps)]
-        ["gave_up_ps" "ps" "Virtual time at which the sender gave the flow up, in picoseconds; empty if it did not.",
+        ["gave_up_ps" "ps" "Virtual time at which the sender gave the flow up, in picoseconds; empty if the sender did not give up.",
             = |f, _| Maybe(f.gave_up.map(Time::as_ps)) => |f, c| f.gave_up = c.maybe()?.map(Time::from_ps)]
         ["fct_ps" "ps" "Flow completion time, receiver-delivered: delivered_ps - start_ps; empty if not completed.",
             = |f, _| Maybe(f.fct().map(Span::as_ps))]
@@ -72,7 +72,7 @@ pub(super) static FLOWS: Of<FlowRow> = Of {
             = |f, _| Number(f.ideal.as_ps()) => |f, c| f.ideal = Span::from_ps(c.number()?)]
         ["slowdown" "" "fct_ps / ideal_fct_ps, 1 at best, receiver-delivered; empty if not completed. In CSV rounded to 6 decimals.",
             = |f, _| Ratio(f.slowdown())]
-        ["retransmits" "segments" "Segments of the flow that were sent again.",
+        ["retransmits" "segments" "Retransmitted segments of the flow.",
             = |f, _| Number(f.retransmits.into()) => |f, c| f.retransmits = c.small()?]
         ["timeouts" "" "Retransmission timeouts.", = |f, _| Number(f.timeouts.into()) => |f, c| f.timeouts = c.small()?]
     },

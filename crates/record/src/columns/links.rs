@@ -21,7 +21,8 @@ pub(super) static LINKS: Of<LinksRow> = Of {
     columns: columns! { LinksRow:
         ["node" "" "", = |l, _| Text(&l.node) => |l, c| l.node = c.text().into()]
         ["peer" "" "", = |l, _| Text(&l.peer) => |l, c| l.peer = c.text().into()]
-        ["link_count" "" "Links from node to peer: one, or where the fabric is large all those from one group of nodes to another.",
+        ["link_count" "" "Number of links from node to peer: one, or on a large fabric all links from one group of \
+                          nodes to another.",
             = |l, _| Number(l.links.into()) => |l, c| l.links = c.small()?]
         ["interval_ps" "ps" "Length of the intervals, in picoseconds; the last ends with the run and may be shorter. Lists of links.csv have a value for each, parted by semicolons; an empty list has nothing but zeros.",
             = |l, _| Number(l.every.as_ps()) => |l, c| l.every = Span::from_ps(c.number()?)]
@@ -33,7 +34,7 @@ pub(super) static LINKS: Of<LinksRow> = Of {
             = |l, _| Singles(&l.dropped) => |l, c| l.dropped = c.floats()?]
         ["marks" "packets" "Packets marked in each interval.",
             = |l, _| Singles(&l.marked) => |l, c| l.marked = c.floats()?]
-        ["trims" "packets" "Packets whose payload was cut off in each interval.",
+        ["trims" "packets" "Packets trimmed in each interval.",
             = |l, _| Singles(&l.trimmed) => |l, c| l.trimmed = c.floats()?]
         ["credit_drops" "credits" "Credits that found no room in each interval.",
             = |l, _| Singles(&l.refused_credits) => |l, c| l.refused_credits = c.floats()?]

@@ -81,13 +81,16 @@ pub(super) static MEMORY: Of<MemoryRow> = Of {
             = |m, _| Exact(m.pcie_limit_gbps) => |m, c| m.pcie_limit_gbps = c.float()?]
         ["iio_slots" "" "IIO slots of the host.",
             = |m, _| Number(m.iio_slots.into()) => |m, c| m.iio_slots = c.small()?]
-        ["memory_limit_gigabytes_per_s" "GB/s" "What the memory controller serves at most, in 10^9 bytes per second.",
+        ["memory_limit_gigabytes_per_s" "GB/s" "Limit of the memory controller, in 10^9 bytes per second.",
             = |m, _| Exact(m.memory_limit_gigabytes) => |m, c| m.memory_limit_gigabytes = c.float()?]
         ["iio_target_lines" "lines" "Occupancy above which the control counts the host as congested (I_T); empty without such a control.",
             = |m, _| Owned(target(m, 0)) => |m, c| set_target(m, 0, c)?]
         ["pcie_target_gbps" "Gb/s" "PCIe bandwidth that the control grants the network (B_T), in Gb/s; empty without such a control.",
             = |m, _| Owned(target(m, 1)) => |m, c| set_target(m, 1, c)?]
-        ["sender_wait_shares" "" "What senders of flows to the host waited for, each a fraction of 1 of their flows' time: application, congestion_window, receive_window, pacing, nic, pause. In CSV parted by semicolons, in that order; all zero if none was in progress. Without the last, in older files: nic includes it.",
+        ["sender_wait_shares" "" "Waits of senders of flows to the host, each a fraction of 1 of their flows' time: \
+                                  application, congestion_window, receive_window, pacing, nic, pause. In CSV parted by \
+                                  semicolons, in that order; all zero if none was in progress. Without the last, in \
+                                  older files: nic includes it.",
             = |m, _| List(&m.sender_waits) => |m, c| m.sender_waits = c.waits()?]
         ["other_nics_lines" "lines" "Lines of 64 bytes that other NICs of the same machine wrote to memory and read from it, and that were copied of what they received.",
             = |m, _| Exact(m.other_nics) => |m, c| m.other_nics = c.float()?]
@@ -97,11 +100,12 @@ pub(super) static MEMORY: Of<MemoryRow> = Of {
             = |m, _| Number(m.cache_reads) => |m, c| m.cache_reads = c.number()?]
         ["cache_bounds_bytes" "bytes" "Bytes of receive buffers that the NIC's ways of the cache, the whole cache and the receive queue hold (D, S and Q of CARC). Parted by semicolons, empty without cache_model = buffers.",
             = |m, _| List(&m.cache_bounds) => |m, c| m.cache_bounds = c.floats()?]
-        ["cache_misses" "" "Of cache_reads, buffers that were not in the cache: those that a write of the NIC had evicted, those that a core had, those never there before. Parted by semicolons, empty without cache_model = buffers.",
+        ["cache_misses" "" "Of cache_reads, buffers that were not in the cache: evicted by a write of the NIC, evicted \
+                            by a core, never there before. Parted by semicolons, empty without cache_model = buffers.",
             = |m, _| List(&m.cache_misses) => |m, c| m.cache_misses = c.floats()?]
         ["cache_reads_by_traffic" "" "cache_reads of each [[traffic]] entry, in their order, up to the last one that has some. Parted by semicolons, empty without cache_model = buffers.",
             = |m, _| List(&m.cache_reads_of) => |m, c| m.cache_reads_of = c.floats()?]
-        ["cache_misses_by_traffic" "" "Of cache_reads_by_traffic, buffers that were not in the cache, likewise.",
+        ["cache_misses_by_traffic" "" "Of cache_reads_by_traffic, buffers that were not in the cache, with the same three causes.",
             = |m, _| List(&m.cache_misses_of) => |m, c| m.cache_misses_of = c.floats()?]
         ["cache_writes" "" "Receive buffers that the NIC wrote; 0 without cache_model = buffers.",
             = |m, _| Number(m.cache_writes) => |m, c| m.cache_writes = c.number()?]
@@ -109,7 +113,9 @@ pub(super) static MEMORY: Of<MemoryRow> = Of {
             = |m, _| Number(m.cache_in_place) => |m, c| m.cache_in_place = c.number()?]
         ["rnr_waited_frames" "packets" "Frames that found no receive buffer and waited in the NIC for one, with rq = { rnr = \"wait\" }. In summary.json: summed over seeds.",
             = |m, _| Number(m.rnr_waited) => |m, c| m.rnr_waited = c.number()?]
-        ["rnr_refused_frames" "packets" "Frames that found no receive buffer and were refused, with rq = { rnr = \"nak\" }, and those of their flows behind them. In summary.json: summed over seeds.",
+        ["rnr_refused_frames" "packets" "Frames that found no receive buffer and were refused, with rq = { rnr = \
+                                         \"nak\" }, and the frames of their flows behind them. In summary.json: summed \
+                                         over seeds.",
             = |m, _| Number(m.rnr_refused) => |m, c| m.rnr_refused = c.number()?]
     },
 };
@@ -246,13 +252,13 @@ pub(super) static MEMORY_SERIES: Of<MemoryPoint> = Of {
             = |p, of| Maybe(p.of(of).cache.map(|cache| cache.refused.into())) => |p, c| p.cache(c.some()?, |cache, n| cache.refused = n)]
         ["credits_outstanding" "lines" "Lines of 64 bytes of requests that are posted and whose credits have not come back, at that instant, of all connections with a pool to this host; empty without one, as the next four.",
             = |p, of| Maybe(p.of(of).credits.map(|credits| credits.outstanding)) => |p, c| p.credits(c.some()?, |credits, n| credits.outstanding = n)]
-        ["credits_limit" "lines" "Most that credits_outstanding may be, but for requests larger than a connection's limit.",
+        ["credits_limit" "lines" "Limit of credits_outstanding, except for requests larger than a connection's limit.",
             = |p, of| Maybe(p.of(of).credits.map(|credits| credits.limit)) => |p, c| p.credits(c.some()?, |credits, n| credits.limit = n)]
-        ["credits_delta" "lines" "What the laws have added to the connections' shares of the cache, or taken off: delta of CARC, of all connections.",
+        ["credits_delta" "lines" "Delta of CARC summed over all connections: what the laws added to the connections' shares of the cache, or took off.",
             = |p, of| Owned(p.of(of).credits.map_or(String::new(), |credits| credits.delta.to_string())) => |p, c| p.credits(c.some()?, |credits, n| credits.delta = n)]
         ["blocked_requests" "" "",
             = |p, of| Maybe(p.of(of).credits.map(|credits| credits.blocked)) => |p, c| p.credits(c.some()?, |credits, n| credits.blocked = n)]
-        ["longest_blocked_ps" "ps" "Time that the one of blocked_requests has waited that waits longest, in picoseconds; 0 if none waits.",
+        ["longest_blocked_ps" "ps" "Longest time that a request of blocked_requests has waited, in picoseconds; 0 if none waits.",
             = |p, of| Maybe(p.of(of).credits.map(|credits| credits.longest.as_ps())) => |p, c| p.credits(c.some()?, |credits, n| credits.longest = Span::from_ps(n))]
     },
 };

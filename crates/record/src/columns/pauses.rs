@@ -51,7 +51,7 @@ pub(super) static DEADLOCKS: Of<DeadlockRow> = Of {
     columns: columns! { DeadlockRow:
         ["closed_ps" "ps" "When the last port of a PFC deadlock (cyclic buffer dependency) was paused, in picoseconds.",
             = |d, _| Number(d.closed.as_ps()) => |d, c| d.closed = Time::from_ps(c.number()?)]
-        ["gone_ps" "ps" "A time by which one of its ports had resumed, in picoseconds; empty: it lasted to the end.",
+        ["gone_ps" "ps" "A time by which a port of the deadlock had resumed, in picoseconds. Empty: the deadlock lasted to the end.",
             = |d, _| Maybe(d.gone.map(Time::as_ps)) => |d, c| d.gone = c.maybe()?.map(Time::from_ps)]
         ["ports" "" "The ports of the deadlock, parted by semicolons: each waits for the next, the last for the first.",
             = |d, _| Owned(d.ports.join(BETWEEN)) => |d, c| d.ports = c.text().split(BETWEEN).map(String::from).collect()]

@@ -61,11 +61,11 @@ pub(super) static PORTS: Of<PortRow> = Of {
             = |p, _| Number(p.rate.get()) => |p, c| p.rate = BitsPerSec::new(c.number()?)]
         ["tx_packets" "packets" "Packets whose transmission began, over the whole simulation, warm-up included.",
             counts tx_packets, Sum ""]
-        ["tx_bytes" "bytes" "Bytes of those packets, headers included.",
+        ["tx_bytes" "bytes" "Bytes of the sent packets, headers included.",
             counts tx_bytes, Sum ""]
         ["dropped_packets" "packets" "Packets refused for lack of buffer.",
             counts dropped_packets, Sum ""]
-        ["dropped_bytes" "bytes" "Bytes of those packets.",
+        ["dropped_bytes" "bytes" "Bytes of the dropped packets.",
             counts dropped_bytes, Sum ""]
         ["dropped_credits" "packets" "Credits refused by their own queue (fabric.switch.credits), and not among dropped_packets: how a receiver learns of congestion.",
             counts dropped_credits, Sum "Credits dropped"]
@@ -73,13 +73,13 @@ pub(super) static PORTS: Of<PortRow> = Of {
             counts lost_packets, Sum ""]
         ["marked_packets" "packets" "Packets that got a congestion mark (CE) here.",
             counts marked_packets, Sum ""]
-        ["trimmed_packets" "packets" "Data packets whose payload was cut off here since their queue was full.",
+        ["trimmed_packets" "packets" "Data packets that were trimmed here because their queue was full.",
             counts trimmed_packets, Sum "Trimmed"]
-        ["trimmed_bytes" "bytes" "Payload cut off of those packets.",
+        ["trimmed_bytes" "bytes" "Payload bytes that trimming removed.",
             counts trimmed_bytes, Sum ""]
-        ["returned_packets" "packets" "Trimmed packets that found their queue full too and went back to their source; here they count as neither sent nor dropped.",
+        ["returned_packets" "packets" "Trimmed packets that also found a full queue and went back to their source. They count as neither sent nor dropped here.",
             counts returned_packets, Sum "Returned"]
-        ["dropped_headers" "packets" "Trimmed packets dropped, returned ones too; among dropped_packets.",
+        ["dropped_headers" "packets" "Trimmed packets that were dropped, returned ones included. Part of dropped_packets.",
             counts dropped_headers, Sum "Headers dropped"]
         ["dropped_unscheduled" "packets" "Packets that a marking rule with not_ect = \"drop\" dropped since they were not ECN-capable; among dropped_packets.",
             counts dropped_unscheduled, Sum "Not ECT, dropped"]
@@ -89,11 +89,13 @@ pub(super) static PORTS: Of<PortRow> = Of {
             = |p, _| Maybe(p.busy.map(Span::as_ps)) => |p, c| p.busy = c.maybe()?.map(Span::from_ps)]
         ["utilisation" "" "busy_ps / end_ps of one link direction, a fraction of 1 over the whole simulation, warm-up included; empty for a dead link. In summary.json: by kind of link.",
             = |p, of| Ratio(utilisation(p, of.run.end))]
-        ["pause_frames_sent" "frames" "Pause frames (IEEE 802.3x, 802.1Qbb) sent to the peer, those that resume it included; not among tx_packets. In class_pauses.csv: those that paused or resumed this class.",
+        ["pause_frames_sent" "frames" "Pause frames (IEEE 802.3x, 802.1Qbb) sent to the peer, resume frames included. \
+                                       Not part of tx_packets. In class_pauses.csv: frames that paused or resumed this \
+                                       class.",
             counts pause_frames_sent, Sum ""]
-        ["pause_frames_received" "frames" "Pause frames received from the peer, likewise.",
+        ["pause_frames_received" "frames" "Pause frames received from the peer, resume frames included.",
             counts pause_frames_received, Sum ""]
-        ["paused_ps" "ps" "Time for which the peer had paused this port, or this class of it, in picoseconds.",
+        ["paused_ps" "ps" "Time for which the peer paused this port, or this class of the port, in picoseconds.",
             counts paused, Sum ""]
         ["headroom_peak_bytes" "bytes" "Largest use of the headroom kept for packets from the peer, in bytes. In summary.json: of any ingress port in any seed.",
             counts headroom_peak, Max ""]

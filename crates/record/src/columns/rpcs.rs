@@ -37,30 +37,31 @@ pub(super) static CONNECTIONS: Of<Connection> = Of {
             = |c, _| Number(c.index) => |c, cell| c.index = cell.number()?]
         ["traffic" "" "", = |c, _| Number(c.row.traffic.into()) => |c, cell| c.row.traffic = cell.small()?]
         ["client" "" "Name of the host that sends requests.", = |c, of| of.host(c.row.client) => |c, cell| c.row.client = cell.host()?]
-        ["server" "" "Name of the host that answers them.", = |c, of| of.host(c.row.server) => |c, cell| c.row.server = cell.host()?]
-        ["request_flow" "" "The connection's stream of requests, as an index into the flow table; flows.csv counts what was sent again on it.",
+        ["server" "" "Name of the host that answers requests.", = |c, of| of.host(c.row.server) => |c, cell| c.row.server = cell.host()?]
+        ["request_flow" "" "The connection's stream of requests, as an index into the flow table. flows.csv counts its retransmissions.",
             = |c, _| Number(c.row.requests.into()) => |c, cell| c.row.requests = cell.small()?]
-        ["response_flow" "" "Its stream of responses, likewise; not in flows.csv if it carried nothing.",
+        ["response_flow" "" "The connection's stream of responses, as an index into the flow table. Absent from flows.csv if it carried nothing.",
             = |c, _| Number(c.row.responses.into()) => |c, cell| c.row.responses = cell.small()?]
         ["opened_ps" "ps" "Virtual time at which the connection's first RPCs were issued, in picoseconds.",
             = |c, _| Number(c.row.start.as_ps()) => |c, cell| c.row.start = Time::from_ps(cell.number()?)]
-        ["done_ps" "ps" "Virtual time at which its last RPC was over and no other was to come, in picoseconds; empty if not by the end.",
+        ["done_ps" "ps" "Virtual time at which the connection's last RPC was complete, in picoseconds; empty if RPCs were missing at the end.",
             = |c, _| Maybe(c.row.done.map(Time::as_ps)) => |c, cell| c.row.done = cell.maybe()?.map(Time::from_ps)]
         ["request_goodput_bytes" "bytes" "Bytes of requests in order at the server since the end of the warm-up.",
             = |c, _| Number(c.row.request_bytes.get()) => |c, cell| c.row.request_bytes = Bytes::new(cell.number()?)]
         ["response_goodput_bytes" "bytes" "Bytes of responses in order at the client since the end of the warm-up.",
             = |c, _| Number(c.row.response_bytes.get()) => |c, cell| c.row.response_bytes = Bytes::new(cell.number()?)]
-        ["connection_goodput_gbps" "Gb/s" "Both of these per second, from the later of opened_ps and the end of the warm-up to done_ps or the end of the run, in Gb/s. In summary.json: over connections.",
+        ["connection_goodput_gbps" "Gb/s" "Bytes of requests and responses per second, from the later of opened_ps and the end of the warm-up to done_ps or the end of the run, in Gb/s. In summary.json: over connections.",
             = |c, of| Ratio(c.row.goodput_gbps(of.warmup, of.run.end))]
         ["credit_limit" "lines" "Most credits that the connection's requests may hold at the end of the run, each a line of 64 bytes of its server's cache; empty without pool.",
             = |c, _| Maybe(c.row.credits.map(|of| of.limit)) => |c, cell| set(&mut c.row, cell, |of, n| of.limit = n)?]
-        ["most_credits" "lines" "Most that they ever held; empty without pool.",
+        ["most_credits" "lines" "Most credits that the requests ever held; empty without pool.",
             = |c, _| Maybe(c.row.credits.map(|of| of.most)) => |c, cell| set(&mut c.row, cell, |of, n| of.most = n)?]
         ["pooled_requests" "" "Requests that the application made in the whole run, with pool.fragment their pieces; empty without pool.",
             = |c, _| Maybe(c.row.credits.map(|of| of.requests)) => |c, cell| set(&mut c.row, cell, |of, n| of.requests = n)?]
         ["blocked_requests" "" "Of pooled_requests, requests that had to wait for credits. In memory_series.csv: requests that wait at that instant, of all connections with a pool to the host.",
             = |c, _| Maybe(c.row.credits.map(|of| of.blocked)) => |c, cell| set(&mut c.row, cell, |of, n| of.blocked = n)?]
-        ["blocked_ps" "ps" "Time that blocked_requests waited for credits, all together, in picoseconds; those that wait at the end are not in it.",
+        ["blocked_ps" "ps" "Time that blocked_requests waited for credits, all together, in picoseconds, without \
+                            requests that wait at the end.",
             = |c, _| Maybe(c.row.credits.map(|of| of.waited.as_ps())) => |c, cell| set(&mut c.row, cell, |of, n| of.waited = Span::from_ps(n))?]
     },
 };

@@ -29,7 +29,7 @@ pub(crate) static HOSTS: Of<Host> = Of {
     columns: columns! { Host:
         ["host" "" "In hosts.csv: index of the host in canonical order. In volatile.json: name of the machine that ran it. For paths to memory: name of the host.",
             = |h, _| Number(h.index) => |h, c| h.index = c.number()?]
-        ["name" "" "Name of the thing that the row or object describes.",
+        ["name" "" "Name of what the row or object describes.",
             = |h, _| Text(&h.name) => |h, c| h.name = c.text().into()]
     },
 };
@@ -51,11 +51,12 @@ pub(crate) static RUNS: Of<RunRecord> = Of {
             = |r, _| Number(r.end.as_ps()) => |r, c| r.end = Time::from_ps(c.number()?)]
         ["interrupted" "" "Whether the simulation was cut short before its own end (true, false).",
             = |r, _| yes(r.interrupted) => |r, c| r.interrupted = c.yes()?]
-        ["stalled" "" "Whether the simulation ended because nothing moved any more though flows were unfinished (true, false).",
+        ["stalled" "" "Whether the simulation ended because no packet moved while flows were unfinished (true, false).",
             = |r, _| yes(r.stalled) => |r, c| r.stalled = c.yes()?]
         ["not_started" "flows" "Flows of the flow table that had not started by the end.",
             = |r, _| Number(r.not_started) => |r, c| r.not_started = c.number()?]
-        ["packet_hops" "packets" "Packets whose transmission began, summed over links, those lost on the way and those under way at the end included: the unit of work of the simulator.",
+        ["packet_hops" "packets" "Packets whose transmission began, summed over links, including packets that were \
+                                  lost or in flight at the end. The unit of work of the simulator.",
             = |r, _| Number(r.totals.packet_hops) => |r, c| r.totals.packet_hops = c.number()?]
         ["delivered_bytes" "bytes" "Payload bytes handed to receiving applications.",
             = |r, _| Number(r.totals.delivered_bytes) => |r, c| r.totals.delivered_bytes = c.number()?]
@@ -114,13 +115,13 @@ pub(super) static SERIES: Of<SeriesPoint> = Of {
     columns: columns! { SeriesPoint:
         ["series" "" "Name of the sampled quantity.",
             = |p, of| Text(&of.run.series[p.series].name) => |p, c| p.name = c.text().into()]
-        ["quantity" "" "What it is a series of: queue, class-queue, goodput, window, in-flight, round-trip, flow-rate, law-rate, paused, credited, awaits-credit, beyond-gaps, credit-rate or other.",
+        ["quantity" "" "Kind of the series: queue, class-queue, goodput, window, in-flight, round-trip, flow-rate, law-rate, paused, credited, awaits-credit, beyond-gaps, credit-rate or other.",
             = |p, of| Text(of.run.series[p.series].quantity.word()) => |p, c| p.quantity = c.text().into()]
-        ["unit" "" "Unit of its values.",
+        ["unit" "" "Unit of the values.",
             = |p, of| Text(of.run.series[p.series].unit) => |p, c| p.unit = c.text().into()]
         ["at_ps" "ps" "Sampling instant in picoseconds of virtual time. In memory_series.csv rates, means and counts are of the interval that ends here.",
             = |p, of| Number(of.run.series[p.series].at[p.at].as_ps()) => |p, c| p.time = Time::from_ps(c.number()?)]
-        ["value" "" "Value at that instant, in the unit of the same row; of a setting: its value.",
+        ["value" "" "Value at the sampling instant, in the unit of the row. Of a setting: the value of the key.",
             = |p, of| Exact(of.run.series[p.series].values[p.at]) => |p, c| p.value = c.float()?]
     },
 };

@@ -245,7 +245,7 @@ impl Cell<'_> {
     pub fn part(&self) -> Result<Part, RecordError> {
         let text = self.text();
         Part::named(text).ok_or_else(|| {
-            self.rows.wrong(&format!("part \"{text}\" is no part of a completion time"))
+            self.rows.wrong(&format!("part \"{text}\" is not a part of a completion time"))
         })
     }
 

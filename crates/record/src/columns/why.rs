@@ -35,13 +35,14 @@ pub(crate) static WHY: Of<WhyRow> = Of {
     },
     columns: columns! { WhyRow:
         ["flow" "" "", = |w, _| Number(w.of.number().into()) => |w, c| w.of = Whose::Flow(c.small()?)]
-        ["part" "" "What a stretch of the completion time went to, by the words of docs/why.md; the rows of a flow add up to its fct_ps, those of an RPC to its latency_ps.",
+        ["part" "" "Part of the completion time, in the words of docs/why.md; the rows of a flow add up to its fct_ps, \
+                    the rows of an RPC to its latency_ps.",
             = |w, _| Text(w.part.key()) => |w, c| w.part = c.part()?]
-        ["port" "" "Port where that was: sending node, ->, next node; empty where a part has none.",
+        ["port" "" "Port of the part: sending node, ->, next node. Empty if the part has no port.",
             = |w, _| Text(&w.port) => |w, c| w.port = c.text().into()]
-        ["behind_flow" "" "Flow whose packets the port sent meanwhile, as an index into flows.csv; empty where nothing was sent or the part has none.",
+        ["behind_flow" "" "Flow whose packets the port sent meanwhile, as an index into flows.csv; empty if nothing was sent.",
             = |w, _| Maybe(w.behind.map(u64::from)) => |w, c| w.behind = c.maybe()?.map(|flow| flow as u32)]
-        ["part_ps" "ps" "How long, in picoseconds.", counts span, No ""]
+        ["part_ps" "ps" "Length of the part, in picoseconds.", counts span, No ""]
     },
 };
 

@@ -91,7 +91,9 @@ impl fmt::Display for Unfinished {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.at_work {
             true => "belongs to a run that is still at work",
-            false => "is what is left of a run that did not end (killed, out of memory, or no room to write)",
+            false => {
+                "is left of a run that did not end (killed, out of memory, or no room to write)"
+            }
         })?;
         let all = self.whole.len() + self.cut.len() + self.missing.len();
         let seeds = if all == 1 { "seed" } else { "seeds" };

@@ -61,14 +61,15 @@ pub(super) fn picture(runs: &[RunRecord]) -> Option<Figure> {
     let parts: Vec<(String, String)> = measures.iter().map(drawn).collect();
     let times = over_time::controls(runs, &plan, &bundles, &measures);
     let mut caption = String::from(
-        "Each switch in a row by its distance from hosts; each cable is two lines, one for each direction, upwards on the \
-         left. A host is a cell below its switch: upper half, the link to it; lower half, the link from it. ",
+        "Rows of switches by distance from hosts. Each cable is two lines: upwards on the left, downwards on the \
+         right. A host is a cell below its switch: the upper half is the link to the host, the lower half the link \
+         from the host. ",
     );
     if bundles.all.iter().any(|bundle| bundle.links > 1) {
-        caption += "Links between the same two groups of nodes are one line or cell: mean utilisation, the longest queue, sums of the rest. Names of groups are under the pointer. ";
+        caption += "Links between two groups of nodes are merged: mean utilisation, longest queue, sums of the other values. ";
     }
-    caption += "Whole run: utilisation is the mean over seeds, queues are the largest of any seed, counts and times are sums, \
-                warm-up included; names and numbers under the pointer, and in ports.csv.";
+    caption += "Values are for the whole run, warm-up included: mean utilisation over seeds, largest queue of any \
+                seed, sums of counts and times. Point at a link for its name and numbers. ports.csv has all of them.";
     if let Some((_, about)) = &times {
         caption += about;
     }

@@ -169,9 +169,9 @@ fn by_size(about: &About, runs: &[RunRecord], entry: Option<u16>) -> Option<Figu
         },
         plot: chart.finish("Percentiles of FCT slowdown against flow size, both on log scales"),
         caption: format!(
-            "A flow at 1 was as fast as alone on an empty path. Lines: mean over seeds of the percentile \
-             within each seed{}; shaded: least to largest seed. Hollow dots: too few flows in a seed (2, 20, 100 \
-             for p50, p95, p99) for the percentile to be more than the largest value. Receiver-delivered FCT.",
+            "Slowdown 1: as fast as alone on an empty path. Lines: mean over seeds of the percentile within each \
+             seed{}. Shaded: lowest to highest seed. Hollow dots: fewer flows in a seed than the percentile needs (2, \
+             20, 100 for p50, p95, p99), so the largest value is shown. Times are until delivery at the receiver.",
             if runs.len() == 1 { " (one seed here)" } else { "" }
         ),
     })
@@ -223,9 +223,9 @@ pub(super) fn distributions(about: &About, runs: &[RunRecord]) -> Option<Figure>
         id: "slowdown-cdf".into(),
         title: "Distribution of FCT slowdown by size class".into(),
         plot: pair(&classes, &words)?,
-        caption: "Left: share of flows at or below a slowdown, to where every class has had 99 %. Right: the same data from \
-                  above and to the end, share of flows beyond a slowdown on a log scale, where the tail can be read: p99 \
-                  is where a line crosses 1 %. All seeds together; unfinished flows are not in."
+        caption: "Left: share of flows at or below a slowdown, up to the point where every class has 99 %. Right: the \
+                  tail, as the share of flows above a slowdown on a log scale. p99 is where a line crosses 1 %. All \
+                  seeds together. Unfinished flows are left out."
             .into(),
     })
 }

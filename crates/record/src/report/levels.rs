@@ -38,9 +38,9 @@ pub(super) fn table(runs: &[RunRecord]) -> Option<Figure> {
         id: "levels".into(),
         title: "Priority levels".into(),
         plot,
-        caption: "Payload that reached receivers in each traffic class, the class that is served first on top, all hosts and seeds. \
-                  Unscheduled: the part of a message that leaves unasked, in a class that its size gives it. On grants: the rest, in the class \
-                  that its receiver gives it. Each host's share is in class_arrivals.csv."
+        caption: "Payload that reached receivers in each traffic class, all hosts and seeds. The class on top has the \
+                  highest priority. Unscheduled: data sent without a grant; the size of the message chooses the class. \
+                  On grants: the rest; the receiver chooses the class. class_arrivals.csv has the share of each host."
             .into(),
     })
 }

@@ -98,9 +98,9 @@ pub(super) fn tiers(summary: &Summary) -> Option<Figure> {
         id: "tiers".into(),
         title: "Drops, marks and load by tier".into(),
         plot,
-        caption: "All ports from one kind of node to another, all seeds. Bars of utilisation run from 0 to 100 %; \
-                  bars of drops and marks compare tiers with the worst one, shares of the packets offered and sent. \
-                  Whole simulation, warm-up included."
+        caption: "All ports from one kind of node to another, all seeds, warm-up included. Bars of utilisation run \
+                  from 0 to 100 %. Bars of drops and marks are relative to the worst tier: shares of offered and of \
+                  sent packets."
             .into(),
     })
 }
@@ -181,7 +181,7 @@ pub(super) fn utilisation_map(runs: &[RunRecord]) -> Option<Figure> {
     }
     plot.push_str("</div>");
     let merged = if merged {
-        " Where there are too many links, a cell is the busiest of several neighbours."
+        " Neighbouring links are merged where there are too many: a cell shows the busiest."
     } else {
         ""
     };
@@ -190,9 +190,9 @@ pub(super) fn utilisation_map(runs: &[RunRecord]) -> Option<Figure> {
         title: "Utilisation of every link".into(),
         plot,
         caption: format!(
-            "A block for each tier, a row for each switch, a cell for each link in one direction, mean over seeds. \
-             Even rows: \
-             load is balanced; a cell that stands out: a hot receiver, or flows hashed onto one path.{merged} Numbers are in ports.csv."
+            "Blocks are tiers, rows are switches, cells are links in one direction; mean over seeds. Even rows mean \
+             balanced load. A dark cell means a hot receiver, or flows hashed onto one path.{merged} ports.csv has the \
+             numbers."
         ),
     })
 }
@@ -334,8 +334,9 @@ pub(super) fn worst_ports(runs: &[RunRecord]) -> Option<Figure> {
         id: "worst-ports".into(),
         title: "Ports to look at first".into(),
         plot,
-        caption: "Switch ports with the most packets dropped or lost, then most packets trimmed and credits dropped, then the largest queue. Counts are sums over \
-                  seeds, the queue is the largest of any seed, utilisation the mean."
+        caption: "Switch ports with the most drops and losses, then the most trims and dropped credits, then the \
+                  largest queue. Counts are sums over seeds. The queue is the largest of any seed. Utilisation is the \
+                  mean."
             .into(),
     })
 }

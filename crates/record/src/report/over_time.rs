@@ -208,9 +208,10 @@ fn figure(about: &About, run: &RunRecord, frame: &Frame, id: String) -> Option<F
     plot.push_str(&chart.finish(&format!("{title} over time")));
     let (seed, of) = match seeds {
         1 => (String::new(), String::new()),
-        _ => {
-            (format!(" Seed {}; axes are those of all.", run.seed), format!(", seed {}", run.seed))
-        }
+        _ => (
+            format!(" Seed {}; all seeds have equal axes.", run.seed),
+            format!(", seed {}", run.seed),
+        ),
     };
     let at = port.map_or(String::new(), |port| format!(", {}", pretty(port)));
     Some(Figure {
@@ -218,19 +219,17 @@ fn figure(about: &About, run: &RunRecord, frame: &Frame, id: String) -> Option<F
         title: format!("{title} over time{at}{of}"),
         plot,
         caption: format!(
-            "{}.{seed}{} Linear scale from zero. Each {COLUMN}-pixel \
-             column shows the mean (line) and the least to largest sample in it (shaded), so no sampled peak is lost; \
-             what happens between samples is. All samples are in series.csv. Zoom by dragging or with two fingers, \
-             double-click for the whole run; with the keyboard + and -, arrows with Shift, 0.",
+            "{}.{seed}{} Each {COLUMN}-pixel column shows the mean (line) and the range (shaded) of its samples. Peaks \
+             between two samples are not seen. series.csv has all samples. Drag or use two fingers to zoom, \
+             double-click for the whole run. Keys: + and -, Shift and arrows, 0.",
             match others.len() {
                 0 => format!("{} series", all.len()),
                 _ if named.iter().any(|(series, _)| failed(series)) => format!(
-                    "{} of {} series, those of ports that lost packets to a fault and then those with the highest peaks",
+                    "{} of {} series: ports that lost packets to a fault, then the highest peaks",
                     named.len(),
                     all.len()
                 ),
-                _ =>
-                    format!("{} of {} series, those with the highest peaks", named.len(), all.len()),
+                _ => format!("{} of {} series, with the highest peaks", named.len(), all.len()),
             },
             meaning(quantity)
         ),
@@ -346,30 +345,31 @@ fn hover(
 fn meaning(quantity: Quantity) -> &'static str {
     match quantity {
         Quantity::ClassQueue => {
-            " The packet in transmission, of whatever class, counts for the highest class of the port. Ports are those with the largest queue \
-             in the mean; series.csv has up to four."
+            " The packet in transmission counts for the highest class of the port. Ports with the largest mean queue \
+             are shown; series.csv has up to four."
         }
         Quantity::Goodput => {
-            " Payload counts when it is delivered in order: what waited behind a gap counts when the gap closes, so that peaks may lie above what links carry."
+            " Payload counts when it is delivered in order. Data behind a gap counts when the gap closes, so peaks may \
+             exceed the link rate."
         }
         Quantity::FlowRate => {
-            " Payload acknowledged; sent, where nothing is acknowledged before all has come (homa, expresspass)."
+            " Acknowledged payload. For homa and expresspass, which acknowledge whole messages: sent payload."
         }
         Quantity::Credited => {
-            " Flows to a host for which it has grants or pulls out that no data has answered (homa, ndp), or to which it sends credits \
-             (expresspass); unscheduled data does not count. Hosts are those where it is largest in the mean."
+            " Flows to a host with outstanding grants or pulls (homa, ndp), or with credits being sent (expresspass). \
+             Unscheduled data does not count. Hosts with the largest mean are shown."
         }
         Quantity::AwaitsCredit => {
-            " Payload to a host for which it may give credit and has not: of all messages what is not granted yet (homa), or what fits their \
-             windows (ndp), the pull queue. Hosts are those where it is largest in the mean."
+            " Payload that waits for credit of a host: data that is not granted yet (homa), or data within the windows \
+             that is not pulled yet (ndp, the pull queue). Hosts with the largest mean are shown."
         }
         Quantity::BeyondGaps => {
-            " Payload that a host keeps because something before it is missing. When the gap closes, all of it is delivered at once. Hosts are \
-             those where it is largest in the mean."
+            " Payload that a host keeps behind a gap. When the gap closes, all of it is delivered at once. Hosts with \
+             the largest mean are shown."
         }
         Quantity::CreditRate => {
-            " Sent by receivers as packets of their own, and those that released something at senders; between the lines is what was dropped, \
-             came when nothing was left to send, or is on its way, and grants and pulls that came after a newer one."
+            " Credits sent by receivers, and credits that released data at senders. The difference was dropped, came \
+             late, is in flight, or found nothing to send."
         }
         _ => "",
     }

@@ -73,8 +73,8 @@ pub(super) fn table(runs: &[RunRecord]) -> Option<Figure> {
         title: "Paused ports".into(),
         plot,
         caption: format!(
-            "Ports that the node at the other end paused, the longest first, all seeds together. Headroom and drops are \
-             those of the ingress port that did it: a drop there means that its headroom was too small.{of}"
+            "Ports that the node at the other end paused, longest first, all seeds together. Headroom and drops belong \
+             to the ingress port that sent the pauses. A drop there means that its headroom is too small.{of}"
         ),
     })
 }
@@ -96,7 +96,8 @@ fn deadlocks(runs: &[RunRecord]) -> String {
         return list;
     }
     format!(
-        "<p>PFC deadlocks (cyclic buffer dependencies): ports that were paused for more than 10 ms, each by the next, the last by the first.</p><ul>{list}</ul>"
+        "<p>PFC deadlocks (cyclic buffer dependencies): each port was paused by the next one for more than 10 ms, and \
+         the last one by the first.</p><ul>{list}</ul>"
     )
 }
 

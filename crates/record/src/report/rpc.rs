@@ -44,9 +44,9 @@ pub(super) fn distribution(about: &About, runs: &[RunRecord]) -> Option<Figure> 
         id: "rpc-latency".into(),
         title: "Distribution of RPC latency".into(),
         plot: pair(&classes, &words)?,
-        caption: "Left: share of RPCs at or below a latency, to where every traffic entry has had 99 %. Right: the same data \
-                  from above and to the end, share of RPCs beyond a latency on a log scale: p99.9 is where a line crosses \
-                  0.1 %. All seeds together; RPCs issued in the warm-up and those not completed are not in."
+        caption: "Left: share of RPCs at or below a latency, up to the point where every traffic entry has 99 %. \
+                  Right: the tail, as the share of RPCs above a latency on a log scale. p99.9 is where a line crosses \
+                  0.1 %. All seeds together. RPCs of the warm-up and unfinished RPCs are left out."
             .into(),
     })
 }
@@ -68,7 +68,7 @@ pub(super) fn table(summary: &Summary) -> String {
     }
     let interval = match rpc.overall.latency_us.p99.ci95 {
         Some(_) => {
-            "± is the 95 % confidence interval of the mean across seeds, in the unit before it. "
+            "± is the 95 % confidence interval of the mean across seeds, in the unit of the mean. "
         }
         None => "",
     };

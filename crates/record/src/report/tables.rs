@@ -34,7 +34,7 @@ pub(super) fn header(about: &About, summary: &Summary) -> String {
     let (chip, word) = match summary.status {
         Status::Complete => ("good", "complete"),
         Status::Interrupted => ("bad", "interrupted: partial data"),
-        Status::Stalled => ("bad", "stalled: nothing moved any more"),
+        Status::Stalled => ("bad", "stalled: no packet moved"),
     };
     let seeds: Vec<String> = summary.seeds.iter().take(12).map(u64::to_string).collect();
     let more = if summary.seeds.len() > 12 { ", ..." } else { "" };
@@ -138,14 +138,14 @@ fn cut_off(summary: &Summary) -> String {
     let mut words = String::new();
     let at = |all: u64, most: Option<(&str, u64)>| match most {
         Some((tier, n)) if n == all => format!(", all at {}", pretty(tier)),
-        Some((tier, n)) => format!(", {} of them at {}", count(n), pretty(tier)),
+        Some((tier, n)) => format!(", {} at {}", count(n), pretty(tier)),
         None => String::new(),
     };
     let trimmed = summary.port_total("trimmed_packets");
     if trimmed > 0 {
         let where_most = at(trimmed, summary.most_at(|tier| tier.trimmed_packets));
         let trimmed = count(trimmed);
-        let _ = write!(words, " Switches cut the payload off {trimmed} packets{where_most}.");
+        let _ = write!(words, " Switches trimmed {trimmed} packets{where_most}.");
     }
     let credits = summary.port_total("dropped_credits");
     if credits > 0 {
@@ -293,10 +293,10 @@ pub(super) fn tiles(summary: &Summary) -> String {
     let not_ect = summary.port_total("dropped_unscheduled");
     if not_ect > 0 {
         let (what, why) = match summary.protects {
-            true => ("Unscheduled dropped", "they left before any credit"),
+            true => ("Unscheduled dropped", "sent before any credit"),
             false => ("Dropped for want of ECN", "a marking rule drops what is not ECN-capable"),
         };
-        tiles.push((what.into(), count(not_ect), format!("packets, among those dropped: {why}")));
+        tiles.push((what.into(), count(not_ect), format!("packets, part of the drops: {why}")));
     }
     let trimmed = summary.port_total("trimmed_packets");
     if trimmed > 0 {
@@ -313,12 +313,12 @@ pub(super) fn tiles(summary: &Summary) -> String {
         let (dropped, wasted) = (count(credits), count(summary.wasted_credits()));
         let backward = match net.credits_backward {
             0 => String::new(),
-            n => format!(", {} came backward: their data takes other paths", count(n)),
+            n => format!(", {} out of order: their data takes other paths", count(n)),
         };
         let note = format!("{dropped} dropped by ports, {wasted} released nothing{backward}");
         tiles.push(("Credits sent".into(), count(net.credits_sent), note));
     } else if credits > 0 {
-        let note = "by ports that meter them, beside the packets dropped";
+        let note = "by ports that meter credits; not part of the drops";
         tiles.push(("Credits dropped".into(), count(credits), note.into()));
     }
     if let Some(hosts) = hosts {
@@ -504,7 +504,7 @@ pub(super) fn classes(summary: &Summary) -> String {
         .collect();
     if !few.is_empty() {
         notes.push(format!(
-            "Fewer than {FEW_FLOWS} completed flows in some seed, so that its p99 is its largest value: {}.",
+            "Fewer than {FEW_FLOWS} completed flows in some seed, so the p99 of that seed is its largest value: {}.",
             few.join(", ")
         ));
     }
@@ -527,8 +527,7 @@ pub(super) fn classes(summary: &Summary) -> String {
     };
     let _ = write!(
         html,
-        "<p class=\"caption\">{interval}Acked: slowdown until the sender knew. \
-         Percentiles are {}.</p>",
+        "<p class=\"caption\">{interval}Acked: slowdown until the sender has the last ACK. Percentiles are {}.</p>",
         esc(QUANTILE_DEFINITION)
     );
     if !notes.is_empty() {
@@ -599,7 +598,7 @@ pub(super) fn seeds(summary: &Summary) -> String {
     html.push_str("</tbody></table></div>");
     if summary.runs.len() > MAX_SEEDS {
         let more = summary.runs.len() - MAX_SEEDS;
-        let _ = write!(html, "<p class=\"caption\">{more} more seeds are in runs.csv.</p>");
+        let _ = write!(html, "<p class=\"caption\">runs.csv has {more} more seeds.</p>");
     }
     html + "</section>"
 }
@@ -666,7 +665,7 @@ pub(super) fn reference(about: &About, runs: &[RunRecord]) -> String {
         ),
         (
             "Utilisation",
-            "share of the run for which one link direction was transmitting, headers, wire overhead and warm-up included",
+            "share of the run in which one link direction transmitted; headers, wire overhead and warm-up included",
         ),
         (
             "Drop rate",
@@ -682,9 +681,9 @@ pub(super) fn reference(about: &About, runs: &[RunRecord]) -> String {
     }
     let _ = write!(
         html,
-        "</dl></section><section id=\"rerun\"><h2>Make it again</h2><p>From inside the run directory:</p>\
-         <pre>{}</pre><p class=\"caption\">The same version gives the same digest on any machine and number of \
-         threads. Columns are explained by <code>forebay explain COLUMN</code>.</p></section>",
+        "</dl></section><section id=\"rerun\"><h2>Make it again</h2><p>From inside the run \
+         directory:</p><pre>{}</pre><p class=\"caption\">A version gives the same digest on any machine and any number \
+         of threads. <code>forebay explain COLUMN</code> explains a column.</p></section>",
         esc(about.rerun())
     );
     html

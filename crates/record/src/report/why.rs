@@ -178,9 +178,10 @@ pub(super) fn section(about: &About, runs: &[RunRecord]) -> Option<String> {
     let one = if items == "RPCs" { "an RPC" } else { "a flow" };
     let _ = write!(
         html,
-        "<p class=\"caption\">{} are explained. The parts of {one} lie on the chain of packets and answers that ended last, and \
-         add up to its {time} to the picosecond. Click a bar for its parts. Queueing behind a flow is the time in which the port sent that flow's packets \
-         while one of the chain waited. Rows of all explained {items} are in {files}; what each part means: docs/why.md.</p></section>",
+        "<p class=\"caption\">{} are explained. The parts of {one} follow the chain of packets and answers that ended \
+         last. They add up to its {time} to the picosecond. Click a bar for its parts. Queueing behind a flow is the \
+         time in which the port sent that flow's packets while a packet of the chain waited. {files} has all explained \
+         {items}. docs/why.md defines the parts.</p></section>",
         some.join(" and ")
     );
     Some(html)
@@ -405,9 +406,9 @@ impl Bars {
         let mut ports: Vec<(String, Vec<Line>)> = ports.into_iter().collect();
         ports.sort_by_key(|(_, lines)| std::cmp::Reverse(sum(lines)));
         let most = ports.first().map_or(1, |(_, lines)| sum(lines)).max(1) as f64;
-        let mut html = format!("<div><h3>Ports that cost most, all these {items}</h3>");
+        let mut html = format!("<div><h3>Ports that cost most time, all explained {items}</h3>");
         if ports.is_empty() {
-            html.push_str("<p class=\"caption\">None of them waited at a port.</p>");
+            html.push_str("<p class=\"caption\">No explained flow waited at a port.</p>");
         }
         for (port, lines) in ports.into_iter().take(WORST) {
             let all = sum(&lines);
@@ -450,9 +451,9 @@ fn ahead(explained: &[Of<'_>]) -> String {
     let mut ahead: Vec<_> = ahead.into_iter().collect();
     ahead.sort_by_key(|(_, of)| std::cmp::Reverse(of.ps));
     let most = ahead.first().map_or(1, |(_, of)| of.ps).max(1) as f64;
-    let mut html = String::from("<div><h3>Flows ahead of them, by the time of their packets</h3>");
+    let mut html = String::from("<div><h3>Flows ahead in queues, by transmission time</h3>");
     if ahead.is_empty() {
-        html.push_str("<p class=\"caption\">None of them waited behind another flow.</p>");
+        html.push_str("<p class=\"caption\">No explained flow waited behind another flow.</p>");
     }
     for ((seed, flow), Ahead { ps, ports, held }) in ahead.into_iter().take(WORST) {
         let run = runs[&seed];

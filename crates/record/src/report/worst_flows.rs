@@ -52,7 +52,7 @@ pub(super) fn table(about: &About, runs: &[RunRecord]) -> Option<Figure> {
     }
     plot.push_str("</tbody></table></div>");
     let hint = match runs.iter().all(|run| run.why.is_empty()) {
-        true => " Where their time went, part by part: forebay why RUN, or output.why.",
+        true => " For the parts of their time: forebay why RUN, or output.why.",
         false => "",
     };
     Some(Figure {
@@ -60,8 +60,8 @@ pub(super) fn table(about: &About, runs: &[RunRecord]) -> Option<Figure> {
         title: "Slowest flows".into(),
         plot,
         caption: format!(
-            "Completed flows with the largest slowdown of all seeds. With timeouts, loss made the tail; without, \
-             look at queues and shares. Flow is the index in flows.csv.{hint}"
+            "Completed flows with the largest slowdown of all seeds. Timeouts mean that losses made these flows slow. \
+             Without timeouts, look at queues. Flow is the index in flows.csv.{hint}"
         ),
     })
 }

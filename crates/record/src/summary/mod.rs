@@ -16,7 +16,7 @@ pub use rpc::{Latency, RPC_DEFINITION, RpcClass, RpcSummary};
 pub(crate) use compute::{FEW_FLOWS, class_bounds, class_name, in_class, measured};
 
 /// What the sign beside a censored statistic says.
-pub const CENSORED: &str = "leaves out unfinished flows or RPCs, more than 1 % of those started";
+pub const CENSORED: &str = "leaves out unfinished flows or RPCs, more than 1 % of all";
 
 /// Whether so many unfinished ones are left out of the statistics of a seed that its percentiles are not those of all.
 fn is_censored(completed: u64, not_finished: u64) -> bool {
@@ -31,8 +31,8 @@ use std::collections::BTreeMap;
 pub const SUMMARY_FORMAT: u32 = 1;
 
 /// How the statistics of flows are defined; copied into every summary.
-pub const FCT_DEFINITION: &str = "receiver-delivered: from the instant the application handed the \
-flow over to the instant the receiver had every byte in order; sender-acked values stand beside it";
+pub const FCT_DEFINITION: &str = "receiver-delivered: from the instant the application handed the flow over to the \
+                                  instant the receiver had every byte in order; sender-acked values are given too";
 
 /// How quantiles are defined; copied into every summary.
 pub const QUANTILE_DEFINITION: &str = "nearest rank: of n sorted values the one at rank ceil(q*n), \
@@ -216,7 +216,7 @@ pub struct Network {
     pub lost_packets: u64,
     /// Lost over sent, at all ports.
     pub loss_rate: Estimate,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub retransmitted_segments: u64,
     /// Sent again per segment delivered.
     pub retransmit_rate: Estimate,
@@ -257,7 +257,7 @@ pub struct Network {
     /// Packets that watchdogs dropped; among `dropped_packets`.
     #[serde(default)]
     pub watchdog_drops: u64,
-    /// Counters of ports.csv over all ports and seeds: sums, of peaks and largest values the largest.
+    /// Counters of ports.csv over all ports and seeds: sums, but the largest of peaks.
     #[serde(default)]
     pub port_totals: BTreeMap<String, u64>,
     /// Payload handed to applications per second of virtual time, all hosts together.

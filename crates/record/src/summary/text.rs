@@ -301,7 +301,7 @@ impl Summary {
             0 => line,
             n => line.add(
                 Tone::Warn,
-                format!("; {} went backward: their data takes other paths", count(n)),
+                format!("; {} out of order: their data takes other paths", count(n)),
             ),
         };
         (sent + dropped > 0).then_some(line)
@@ -311,7 +311,7 @@ impl Summary {
     fn mostly(&self, line: Line, total: u64, of: fn(&Tier) -> u64) -> Line {
         match self.most_at(of) {
             Some((tier, most)) if most == total => line.plain(format!(", all at {tier}")),
-            Some((tier, most)) => line.plain(format!(", {} of them at {tier}", count(most))),
+            Some((tier, most)) => line.plain(format!(", {} at {tier}", count(most))),
             None => line,
         }
     }

@@ -438,7 +438,7 @@ fn trims_and_dropped_credits_stand_beside_drops() {
     port.dropped_credits = 89;
     let html = page(&about, &runs);
     for text in [
-        "Switches cut the payload off 1,234 packets, all at leaf → spine.",
+        "Switches trimmed 1,234 packets, all at leaf → spine.",
         "Ports dropped 89 credits, all at leaf → spine.",
         "56 headers returned to senders, 7 dropped",
         "<th class=\"num\">Trimmed",
@@ -504,7 +504,7 @@ fn the_queue_of_a_failed_port_is_among_those_drawn() {
     one.ports.iter_mut().find(is).unwrap().lost_packets = 7;
     let html = page(&about, &[one]);
     assert!(legend(&html));
-    assert!(html.contains("those of ports that lost packets to a fault"));
+    assert!(html.contains("ports that lost packets to a fault"));
 }
 
 /// What is not there stands at the end, once, and not as an empty card among the figures.
@@ -519,7 +519,7 @@ fn bars_of_parts_open_to_their_table() {
     assert!(section.contains("<details class=\"why\" open>"));
     assert!(section.contains("queueing, leaf → leaf.host: 50.0 %"), "{section}");
     assert!(section.contains("<i class=\"wc3\""), "a queue at the receiver has the darkest colour");
-    assert!(section.contains(", seed 2") && section.contains("Flows ahead of them"));
+    assert!(section.contains(", seed 2") && section.contains("Flows ahead in queues"));
     // Each row's segments fill what the row says.
     for row in section.split("<span class=\"stack\">").skip(1) {
         let row = row.split("</span>").next().unwrap();

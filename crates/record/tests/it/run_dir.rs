@@ -226,7 +226,7 @@ fn one_run_at_a_time_and_what_a_dead_one_left_is_named() {
     let elsewhere = scratch("one-at-a-time-alone");
     fs::rename(partial_of(&path), partial_of(&elsewhere)).unwrap();
     let said = RunDir::create(&elsewhere, &about, IfExists::Refuse).err().unwrap().to_string();
-    assert!(said.contains("-alone.partial is what is left of a run of "), "{said}");
+    assert!(said.contains("-alone.partial is left of a run of "), "{said}");
     let (_, back) = RunDir::load(&partial_of(&elsewhere)).unwrap();
     assert_same(&runs[0], &back[0]);
     let rest = RunDir::unfinished(&partial_of(&elsewhere), &back).unwrap().unwrap();

@@ -417,7 +417,7 @@ fn a_stalled_run_is_not_complete() {
     assert_eq!(summary.status, Status::Stalled);
     assert!(summary.render(100, false).contains("STALLED, flows left unfinished"));
     let page = forebay_record::report::render(&about, &summary, &runs);
-    assert!(page.contains("stalled: nothing moved any more") && page.contains(">stalled</span>"));
+    assert!(page.contains("stalled: no packet moved") && page.contains(">stalled</span>"));
     runs[2].interrupted = true;
     assert_eq!(Summary::of(&about, &runs).status, Status::Interrupted);
 }

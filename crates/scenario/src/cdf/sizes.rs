@@ -29,12 +29,12 @@ pub(crate) struct SizeTable {
     /// Pairs [bytes, cumulative probability], both non-decreasing, the last probability 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     points: Option<Vec<(f64, f64)>>,
-    /// What lies between points: straight lines or steps. Default: "lin".
+    /// Interpolation between points: straight lines or steps. Default: "lin".
     #[serde(skip_serializing_if = "Option::is_none")]
     mode: Option<Mode>,
 }
 
-/// What lies between the points of a distribution.
+/// Interpolation between the points of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Mode {
@@ -163,7 +163,9 @@ fn range((low, high): (&str, &str)) -> Option<Result<(Bytes, Bytes), String>> {
 /// Every size of a range as likely as the next.
 fn uniform(name: &str, (low, high): (Bytes, Bytes)) -> Result<Cdf, String> {
     if low == Bytes::ZERO || low > high {
-        return Err(format!("{name:?} is no range; write a size of 1B or more, then a larger one"));
+        return Err(format!(
+            "{name:?} is not a range; write a size of 1B or more, then a larger one"
+        ));
     }
     Cdf::uniform(low, high)
 }

@@ -41,8 +41,8 @@ pub struct ClassMarking {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct EcnMarking {
-    /// Step: every packet that finds this much queue, itself not counted, is marked. Another way to give kmin and kmax the same
-    /// value, under which they stand once the scenario has been checked.
+    /// Step: every packet that finds this much queue, itself not counted, is marked. Short for equal kmin and kmax; the resolved scenario
+    /// has these two keys.
     #[serde(skip_serializing)]
     pub k: Option<QueueLength>,
     /// Ramp: no marks below this queue. Default: 30KB, where neither k nor kmax is given.
@@ -51,8 +51,8 @@ pub struct EcnMarking {
     pub kmax: QueueLength,
     /// Ramp: probability of a mark just below kmax, 0 to 1. Default: 1.
     pub pmax: f64,
-    /// Rate of the ports that k, kmin and kmax are for; those of a faster port are larger by as much as it is faster. Default: the
-    /// same at every port, and 10Gbps where no threshold is given.
+    /// Rate of the ports that k, kmin and kmax are for. Thresholds grow in proportion on faster ports. Default: equal thresholds at every
+    /// port, and 10Gbps where no threshold is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub for_rate: Option<BitsPerSec>,
     /// When the queue is compared with the thresholds. Default: "enqueue".
@@ -79,9 +79,9 @@ impl Default for EcnMarking {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MarkAt {
-    /// As the packet joins the queue.
+    /// When the packet joins the queue.
     Enqueue,
-    /// As its transmission begins.
+    /// When the transmission of the packet begins.
     Dequeue,
 }
 
@@ -157,7 +157,7 @@ impl EcnMarking {
             judge.say(&at("kmax"), text);
         }
         if self.for_rate.is_some_and(|rate| rate.get() == 0) {
-            judge.wrong(&at("for_rate"), "is no rate; write for instance \"10Gbps\"");
+            judge.wrong(&at("for_rate"), "is not a rate; write for instance \"10Gbps\"");
         }
         judge.share(&at("pmax"), self.pmax);
         if self.ect == Ect::Pass && (self.not_ect == NotEct::Pass || self.at == MarkAt::Dequeue) {

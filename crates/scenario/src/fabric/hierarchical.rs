@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// Queues by destination, credits between racks, and a law of role group.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct Hierarchical {
-    /// Name of the law, of those in `forebay laws` that have role group.
+    /// Name of a law in `forebay laws` of role group.
     pub law: String,
     /// Parameters of the law, by their names in `forebay laws`. Default: as published.
     #[serde(default, with = "params", skip_serializing_if = "Vec::is_empty")]
@@ -35,8 +35,8 @@ pub struct Hierarchical {
     /// Bytes that a credit lets go (Delta), at most advance. Default: 1KB (HierCC, section 3.2).
     #[serde(default = "credit")]
     pub credit: Bytes,
-    /// Bytes of a packet that take credit: of the whole "packet", or of its "payload" alone, without the header of transport.header.
-    /// advance and credit count the same. Default: "packet".
+    /// Bytes of a packet that take credit: the whole "packet", or its "payload" without transport.header. advance and credit count the
+    /// same bytes. Default: "packet".
     #[serde(default, skip_serializing_if = "is_default")]
     pub credit_for: CreditFor,
     /// Pace of a port's credits, as a share of the rate that what else it sends leaves it, from 0.01 to 1. Below 1, what new racks send in advance
@@ -53,8 +53,8 @@ pub struct Hierarchical {
     /// Round-trip time between host and switch on an empty link, for the law. Default: what their cable takes there and back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hop_rtt: Option<Span>,
-    /// Round-trip time between two hosts. What a port sends in it may be on its way to the port, even if racks may send less in
-    /// advance. Default: the longest on an empty fabric.
+    /// Round-trip time between two hosts. Racks may have the bytes of this time in flight to a port, even if advance is less. Default:
+    /// the longest on an empty fabric.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round_trip: Option<Span>,
 }
@@ -77,7 +77,7 @@ pub enum CreditFor {
     /// All but the wire overhead.
     #[default]
     Packet,
-    /// Those without the transport's header.
+    /// Payload alone, without the transport's header.
     Payload,
 }
 
@@ -134,7 +134,7 @@ impl Hierarchical {
         }
         if self.credit == Bytes::ZERO || self.credit > advance {
             let text = format!(
-                "is no size of a credit; write more than nothing and at most advance, \"{advance}\""
+                "is not a size of a credit; write more than nothing and at most advance, \"{advance}\""
             );
             judge.wrong(&at("credit"), text);
         }
@@ -149,7 +149,7 @@ impl Hierarchical {
             judge.say(&at("pod_advance"), text);
         }
         if !(0.01..=1.0).contains(&self.credit_pace) {
-            let text = "is no share of a port's rate; write a number from 0.01 to 1";
+            let text = "is not a share of a port's rate; write a number from 0.01 to 1";
             judge.wrong(&at("credit_pace"), text);
         }
         judge.short(&at("seen_for"), self.seen_for);

@@ -39,23 +39,22 @@ pub struct Fabric {
     /// Order in which "ecmp-murmur3" lists equal-cost next hops, by the numbers of switches; other routing has no such list. The public HPCC simulator sorts them by memory address: "descending" on Linux, where each of its switches is a mapping of its own and mappings grow downwards. Default: "ascending".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_hops: Option<NextHops>,
-    /// Which switches hash with the same seed under "ecmp" and "ecmp-symmetric"; other routing does not. Default: "per-switch" for "ecmp",
-    /// "per-tier" for "ecmp-symmetric".
+    /// Switches that hash with the same seed, for routing "ecmp" and "ecmp-symmetric". Default: "per-switch" for "ecmp", "per-tier" for
+    /// "ecmp-symmetric".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash_seed: Option<HashSeed>,
     /// Time from the failure or return of a link to new routes. Default: routes never change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reroute_after: Option<Span>,
-    /// Switches that single flows take, instead of those that routing chooses: a list, or the path, relative to this file, of a
-    /// CSV file with the columns flow, data, ack. Default: routing chooses.
+    /// Switches that single flows take, instead of the choice of routing: a list, or the path (relative to this file) of a CSV file with
+    /// the columns flow, data, ack. Default: routing chooses.
     #[serde(default, skip_serializing_if = "Paths::is_empty")]
     pub paths: Paths,
     /// Fate of packets that wait at a port whose link is down. Default: "drop".
     #[serde(default)]
     pub dead_port: DeadPort,
-    /// Bytes that each packet adds on the wire, at most 1000B: 24B for Ethernet preamble, gap and FCS. All of them delay the
-    /// packet, the 12 B of the gap too: 1 ns per hop at 100 Gb/s more than a frame that is complete before its gap.
-    /// Default: 0B, as most packet-level simulators count.
+    /// Bytes that each packet adds on the wire, at most 1000B: 24B for Ethernet preamble, gap and FCS. All of these bytes delay the
+    /// packet. The 12 B of the gap delay it too, by 1 ns per hop at 100 Gb/s. Default: 0B, as most packet-level simulators count.
     #[serde(default)]
     pub wire_overhead: Bytes,
     /// Resolution of transmission times. Default: "exact".
@@ -76,15 +75,15 @@ pub struct Fabric {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Routing {
-    /// Hash of flow and direction. The seed differs from switch to switch, or as hash_seed says.
+    /// Hash of flow and direction. Seeds differ from switch to switch, unless hash_seed says otherwise.
     #[default]
     Ecmp,
-    /// Hash of the flow alone, so that both directions share links. The seed differs from tier to tier, or is the same everywhere: see hash_seed.
+    /// Hash of the flow alone, so that both directions share links. Seeds differ from tier to tier, or all switches share one (hash_seed).
     EcmpSymmetric,
     /// A fresh uniform choice for each packet.
     Spray,
-    /// The path whose number the sender gave the packet: all paths in an order drawn anew for each round of them. Packets that answer
-    /// have no number, and are sprayed.
+    /// The path whose number the sender gave the packet: all paths in an order that is drawn again for each round. Answers have no
+    /// number, and are sprayed.
     Source,
     /// murmur3-32 of addresses and ports with the number of the switch as its seed, as the public HPCC simulator does.
     EcmpMurmur3,
@@ -94,8 +93,8 @@ pub enum Routing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HashSeed {
-    /// All switches. A flow makes the same choice at each of them, so a switch of the second tier sends to one of its uplinks only, if it has
-    /// as many as those below it (hash polarization).
+    /// All switches. A flow makes the same choice at every switch. So a switch of the second tier uses one uplink only if it has as many
+    /// uplinks as the switches below it (hash polarization).
     Same,
     /// All switches of a tier. A tier is, for "ecmp", the distance to the nearest switch with hosts; for "ecmp-symmetric", the distance to
     /// the switch of the destination.
@@ -190,7 +189,7 @@ pub struct Override {
     /// Rate of the cable, or of all cables of the node. Default: unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitsPerSec>,
-    /// Propagation delay of the same cables. Default: unchanged.
+    /// Propagation delay of these cables. Default: unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Span>,
     /// Limit of the queues at both ends, in bytes or packets. Default: fabric.switch.port_limit.

@@ -53,8 +53,8 @@ pub struct ClassPause {
 #[schemars(rename = "PauseAccount")]
 #[serde(default)]
 pub struct PauseSettings {
-    /// Share of the pool at which an ingress port pauses its peer (XOFF): "dynamic" is alpha times the free pool, a size is the same
-    /// always. Default: "dynamic".
+    /// Share of the pool at which an ingress port pauses its peer (XOFF): "dynamic" is alpha times the free pool, a size is fixed.
+    /// Default: "dynamic".
     pub xoff: Xoff,
     /// Factor of the dynamic threshold, above 0. Default: 1/8 at the rate of host_link, doubled for each factor of two that the
     /// port is faster (public HPCC simulator).
@@ -101,7 +101,7 @@ impl Default for PauseSettings {
 pub enum Xoff {
     /// Alpha times the free pool.
     Dynamic,
-    /// The same size always.
+    /// A fixed size.
     #[serde(untagged)]
     Fixed(Bytes),
 }
@@ -110,9 +110,9 @@ pub enum Xoff {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Headroom {
-    /// As much as may arrive.
+    /// The most that may arrive after a pause.
     Auto,
-    /// What the cable carries in three times its delay.
+    /// The bytes that the cable carries in three times its delay.
     ThreeDelays,
     /// So many bytes.
     #[serde(untagged)]
@@ -143,10 +143,10 @@ pub struct Watchdog {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WatchdogAction {
-    /// Packets of that class are dropped, those that wait and those that arrive.
+    /// All packets of the class are dropped, waiting ones and arriving ones.
     #[default]
     Drop,
-    /// Packets of that class are sent in spite of the pause.
+    /// Packets of the class are sent in spite of the pause.
     Ignore,
 }
 

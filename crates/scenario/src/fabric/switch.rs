@@ -24,12 +24,12 @@ pub struct Switch {
     /// buffer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port_limit: Option<QueueLength>,
-    /// Limits of the queues of some classes at each port, beside port_limit and counted as it is: a packet beyond the limit of its class is
-    /// dropped or trimmed. With limits, marks go by the queue of a class. Lossless classes (fabric.switch.pause) have none. Default: none.
+    /// Limits of the queues of some classes at each port, in addition to port_limit. A packet beyond the limit of its class is dropped or
+    /// trimmed. With limits, the queue of a class decides on its marks. Lossless classes (fabric.switch.pause) have none. Default: none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<ClassLimit>,
-    /// Whether a trimmed packet that finds the queue of its new class full goes back to its source, once, rather than be dropped. Only
-    /// transport "receiver-driven" names the source in its data. Default: false.
+    /// Whether a trimmed packet goes back to its source, once, if the queue of its new class is full. Otherwise it is dropped. Only data
+    /// of transport "receiver-driven" names its source. Default: false.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub return_to_sender: bool,
     /// Congestion marks by the queue of the port, "off", or a list of marks by the queues of classes. Transports without ECN are
@@ -56,9 +56,9 @@ pub struct Switch {
     /// (HierCC). Default: no such queues.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hierarchical: Option<Hierarchical>,
-    /// Whether ingress ports pause the sender at the other end of their cable rather than drop: all classes at once (IEEE
-    /// 802.3x link pause), or class by class (IEEE 802.1Qbb priority flow control); a list gives classes settings of their own.
-    /// Default: "off".
+    /// Whether ingress ports pause the sender at the other end of their cable instead of dropping packets: all classes at once (IEEE
+    /// 802.3x link pause), or class by class (IEEE 802.1Qbb priority flow control); a list gives classes settings of their own. Default:
+    /// "off".
     pub pause: Pause,
 }
 
@@ -181,9 +181,9 @@ impl OverLimit {
 /// trimmed again (Handley et al., NDP, SIGCOMM 2017).
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct Trim {
-    /// What is left of a packet: its header. At least the header of every transport, and less than a full packet.
+    /// Size of a trimmed packet: its header. At least the header of every transport, and less than a full packet.
     pub trim_to: Bytes,
-    /// Class of the header, above that of the data.
+    /// Class of the header, above the class of the data.
     #[schemars(range(min = 1, max = 7))]
     pub class: u8,
     /// Probability that the packet which finds the queue full is trimmed, rather than the newest one in the queue. Default: 0.5.
@@ -390,7 +390,7 @@ impl Switch {
             judge.say(&at("class"), text);
         }
         if trim.trim_to >= packet || trim.trim_to == Bytes::ZERO {
-            let text = format!("is no part of a packet of {packet}; write \"64B\"");
+            let text = format!("is not a part of a packet of {packet}; write \"64B\"");
             judge.wrong(&at("trim_to"), text);
         }
         let short = match limit.size {
@@ -413,7 +413,7 @@ impl Switch {
             }
         }
         if judge.given(path) && self.weights.len() < 2 {
-            let text = "is of fewer than two classes, which share with nobody; write two or more, or leave it out";
+            let text = "has fewer than two classes, so there is nothing to share; write two or more, or leave it out";
             judge.say(path, text);
         }
         self.weights.sort_by_key(|one| one.class);

@@ -111,8 +111,7 @@ host_keys! {
 pub enum HostProfile {
     /// Every packet is sent, taken and acknowledged by itself.
     Ideal,
-    /// As a Linux server with a fast NIC: tso = true, gro = true, rx_usecs = "8us", delayed_ack = true,
-    /// sack_compression = true, psh = true.
+    /// A Linux server with a fast NIC: tso = true, gro = true, rx_usecs = "8us", delayed_ack = true, sack_compression = true, psh = true.
     Linux,
 }
 
@@ -124,7 +123,7 @@ pub enum Pacing {
     Off,
     /// Pacing in TCP: a timer opens each flow's gate.
     Internal,
-    /// Pacing in the fq scheduler: the same gates, and nic = "fq".
+    /// Pacing in the fq scheduler: a gate for each flow, and nic = "fq".
     Fq,
 }
 
@@ -142,17 +141,17 @@ pub enum TxQueues {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NicOrder {
-    /// One packet of each flow in a fixed cycle of all flows; those that are not ready are passed over. Source: the NIC of the HPCC simulator.
+    /// One packet of each flow in a fixed cycle of all flows. Flows that are not ready are skipped. Source: the NIC of the HPCC simulator.
     RoundRobin,
-    /// As the fq scheduler of Linux: new flows go first, with ten full packets each; then old flows in turn, two full packets each. A flow that
-    /// has been new goes behind the old flows before it is new again, so that old flows do not starve. Source: net/sched/sch_fq.c.
+    /// The fq scheduler of Linux. New flows go first, with ten full packets each. Old flows follow in turn, with two full packets each. A flow
+    /// that has been new joins the old flows before it can be new again, so old flows do not starve. Source: net/sched/sch_fq.c.
     Fq,
     /// The flow that became ready first sends all it may.
     Fifo,
     /// The flow with the fewest bytes left.
     Srpt,
-    /// No pull at all: a flow hands down whatever its window allows, and it leaves in that order, as in Linux before TSQ
-    /// (3.6). What waits in the host then counts as in flight and towards the RTT.
-    /// At most 1,000 packets of data of a class wait so; flows that find no room go on in turn.
+    /// No pull. A flow hands down all that its window allows, and packets leave in that order, as in Linux before TSQ (3.6). Packets that
+    /// wait in the host count as in flight and add to the RTT. At most 1,000 data packets of a class wait; flows without room continue in
+    /// turn.
     Push,
 }

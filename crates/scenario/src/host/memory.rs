@@ -32,8 +32,8 @@ pub struct Memory {
     /// Law that sets the throttle level and marks packets. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub control: Option<HostControl>,
-    /// Bytes in the NIC buffer above which the NIC pauses its switch, for the classes that fabric.switch.pause keeps from loss; at half
-    /// of them it lets the switch resume. Default: the NIC never pauses, and drops.
+    /// Bytes in the NIC buffer above which the NIC pauses its switch, for the lossless classes of fabric.switch.pause. At half of these
+    /// bytes the NIC lets the switch resume. Default: the NIC never pauses, and drops.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pause_above: Option<Bytes>,
 }
@@ -54,7 +54,7 @@ impl Default for Memory {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[schemars(rename = "Control")]
 pub struct HostControl {
-    /// Name of the law, of those in `forebay laws` that have role host.
+    /// Name of a law in `forebay laws` of role host.
     pub law: String,
     /// Whether the law acts; with false the host runs as without this table, so that a sweep can compare both. Default: true.
     #[serde(default = "params::yes")]
@@ -179,7 +179,7 @@ impl Memory {
             judge.wrong(&at("iommu_walk"), text);
         }
         if !(LEAST_PAGE..=MOST_PAGE).contains(&iommu.page) {
-            let text = format!("is no page; write from \"{LEAST_PAGE}\" to \"{MOST_PAGE}\"");
+            let text = format!("is not a page; write from \"{LEAST_PAGE}\" to \"{MOST_PAGE}\"");
             judge.wrong(&at("iommu_page"), text);
         }
         if iommu.walk == Span::ZERO {
@@ -208,7 +208,8 @@ impl Memory {
         };
         let buffer = queue.buffer;
         if !(Bytes::new(LINE)..=LEAST_BUFFER).contains(&buffer) {
-            let text = format!("is no buffer of a frame; write from \"64B\" to \"{LEAST_BUFFER}\"");
+            let text =
+                format!("is not a buffer of a frame; write from \"64B\" to \"{LEAST_BUFFER}\"");
             judge.wrong(&at("rq.buffer"), text);
         } else if u64::from(queue.depth) * buffer.get() < LEAST_BUFFER.get() {
             let least = LEAST_BUFFER.get().div_ceil(buffer.get());
@@ -291,7 +292,7 @@ impl Memory {
             judge.wrong(&format!("{path}.{key}"), text);
         }
         if !(LINE..=4096).contains(&u64::from(settings.pcie.tlp_payload)) {
-            let text = "is no payload of a PCIe packet; write from \"64B\" to \"4096B\"";
+            let text = "is not a payload of a PCIe packet; write from \"64B\" to \"4096B\"";
             judge.wrong(&format!("{path}.pcie_payload"), text);
         }
         let latencies = [
@@ -336,7 +337,7 @@ impl HostControl {
         }
         if self.read < Span::from_ns(100) || self.read > LONGEST {
             let text = format!(
-                "is no time that reading a counter takes; write from \"100ns\" to \"{LONGEST}\""
+                "is not a time that reading a counter takes; write from \"100ns\" to \"{LONGEST}\""
             );
             judge.wrong(&at("read"), text);
         }
@@ -347,7 +348,7 @@ impl Judge<'_> {
     /// A latency, where one was written, is above zero and below any that hardware has.
     fn latency(&mut self, path: &str, latency: Span) {
         if self.given(path) && (latency < Span::from_ns(1) || latency > LONGEST) {
-            let text = format!("is no latency of hardware; write from \"1ns\" to \"{LONGEST}\"");
+            let text = format!("is not a latency of hardware; write from \"1ns\" to \"{LONGEST}\"");
             self.wrong(path, text);
         }
     }

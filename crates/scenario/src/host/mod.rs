@@ -24,7 +24,7 @@ pub struct Host {
     /// Settings of hosts that no override names.
     #[serde(flatten)]
     pub settings: HostSettings,
-    /// Path between NIC and memory, in detail. Default: memory delays nobody.
+    /// Path between NIC and memory. Default: no model; memory causes no delay.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
     /// Settings of single hosts; later entries win.
@@ -47,7 +47,7 @@ pub struct HostOverride {
     /// Settings that differ from those of `[host]`.
     #[serde(flatten)]
     pub change: HostChange,
-    /// Path between NIC and memory; keys that are not written are those of host.memory. Default: host.memory.
+    /// Path between NIC and memory. Keys that are left out come from host.memory. Default: host.memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
     /// Whether ACKs of these hosts may wait for a second segment. Default: as transport.delayed_ack, or by profile.

@@ -61,7 +61,7 @@ fn steps_fit(steps: &[(f64, f64)]) -> Result<(), String> {
 fn recorded(text: &str) -> Result<Vec<(f64, f64)>, String> {
     let mut lines = text.lines();
     if lines.next() != Some(COLUMNS) {
-        return Err(format!("is no recording: it does not begin with \"{COLUMNS}\""));
+        return Err(format!("is not a recording: it does not begin with \"{COLUMNS}\""));
     }
     // By round: what memory controllers, and what caches, moved since the round before.
     let mut rounds: Vec<(u64, [u64; 2])> = Vec::new();
@@ -109,7 +109,7 @@ fn recorded(text: &str) -> Result<Vec<(f64, f64)>, String> {
     }
     match rounds.last() {
         Some((end, _)) if !steps.is_empty() => steps.push((us(*end), 0.0)),
-        _ => return Err("has one round only, which is no bandwidth".into()),
+        _ => return Err("has one round only, which is not a bandwidth".into()),
     }
     Ok(steps)
 }

@@ -13,10 +13,11 @@ use std::collections::BTreeMap;
 /// Ports whose frames are written down.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub struct Capture {
-    /// Which ports: `leaf[0]->spine[1]` is the port of leaf[0] to spine[1], a node's name all its ports; `*` as an index.
+    /// Ports to capture: `leaf[0]->spine[1]` is the port of leaf[0] to spine[1]. A node's name means all its ports. `*` stands for an
+    /// index.
     #[serde(rename = "where")]
     pub place: String,
-    /// What the port sends, what it receives, or both. Default: both.
+    /// Direction of the frames: what the port sends, what the port receives, or both. Default: both.
     #[serde(default)]
     pub direction: Direction,
     /// Bytes kept of each frame; every TCP header fits in 94B. Default: 96B, and with RDMA the longest RoCEv2 frame (mss + 58B), since Wireshark shows a RoCEv2 packet whose payload is cut as malformed.
@@ -38,9 +39,9 @@ pub struct Capture {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
-    /// What it receives.
+    /// Frames that the port receives.
     In,
-    /// What it sends.
+    /// Frames that the port sends.
     Out,
     /// Both.
     #[default]

@@ -12,8 +12,8 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct LawLog {
-    /// Flows whose law is logged, by their numbers in `flows.csv`; of a connection, that of its requests, and the next one that of its responses. Under
-    /// `expresspass` the law is that of the flow's credits; on a connection it starts anew for each message, in the same log. Default: none.
+    /// Flows whose law is logged, by their numbers in `flows.csv`. A connection has two flows: requests, then responses. With `expresspass` the log has
+    /// the law of the flow's credits; on a connection this law starts again for each message, in the same log. Default: none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<u32>,
     /// Hosts whose laws are logged, the host law (`host.memory.control`) and the one by which a host grants or pulls (`homa`, `ndp`): names, or
@@ -35,7 +35,7 @@ const EVERY: &str = "*";
 pub(super) enum AllOrSome {
     /// The laws of every host that has one.
     All(bool),
-    /// Those that are named.
+    /// Laws that are named.
     Some(LawLog),
 }
 

@@ -11,8 +11,8 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct Why {
-    /// Which, of those that are complete and began after the warm-up: `"all"`; `"slowest 1 %"` or `"slowest 20"` of each size class and of RPCs, by slowdown; or
-    /// numbers of flows.csv, `[3, 17]`. Default: "slowest 1 %".
+    /// Flows to explain, of the completed ones that began after the warm-up: `"all"`; `"slowest 1 %"` or `"slowest 20"` of each size class and of RPCs, by
+    /// slowdown; or numbers in flows.csv, `[3, 17]`. Default: "slowest 1 %".
     pub flows: WhyFlows,
 }
 

@@ -76,7 +76,7 @@ impl Judge<'_> {
             let Some(pausing) = pausing else {
                 return self.say(
                     &path,
-                    "the fabric pauses nobody; write fabric.switch.pause = { classes = [0] }, or leave it out",
+                    "no port of the fabric pauses; write fabric.switch.pause = { classes = [0] }, or leave it out",
                 );
             };
             let needed = pausing.headroom(*cable);

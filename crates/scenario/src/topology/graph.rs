@@ -27,10 +27,10 @@ pub struct Cable {
     pub a: String,
     /// The other end.
     pub b: String,
-    /// Rate. Default: that of host_link or fabric_link, by what the ends are.
+    /// Rate. Default: the rate of host_link or fabric_link, by what the ends are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitsPerSec>,
-    /// Propagation delay. Default: that of host_link or fabric_link, by what the ends are.
+    /// Propagation delay. Default: the delay of host_link or fabric_link, by what the ends are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Span>,
 }
@@ -41,7 +41,7 @@ impl Shape for Graph {
         judge.forecast("fabric.hosts", hosts.len() as u128, cables.len() as u128);
         let names = judge.graph_names(hosts, switches);
         if hosts.len() < 2 {
-            let text = format!("{} hosts have nobody to talk to; write 2 or more", hosts.len());
+            let text = format!("{} hosts cannot send to each other; write 2 or more", hosts.len());
             judge.say("fabric.hosts", text);
         }
         let mut degree: BTreeMap<&str, u64> = BTreeMap::new();

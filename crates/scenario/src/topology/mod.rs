@@ -184,7 +184,7 @@ const HOST_MEMORY: u128 = 36_600;
 /// Memory of a cable between switches. Assumption: two ports with their rings.
 const CABLE_MEMORY: u128 = 4_096;
 /// One host alone.
-const ALONE: &str = "1 host has nobody to talk to; write 2 or more";
+const ALONE: &str = "1 host has no other host to send to; write 2 or more";
 
 impl Judge<'_> {
     /// Counts of ports or nodes, each at most what follows it. Whether all are.

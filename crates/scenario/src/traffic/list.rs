@@ -178,7 +178,7 @@ impl ListedFlow {
             judge.flow_size(&key("size"), self.size);
         } else if self.size == Bytes::ZERO || self.size.get() > LARGEST_FLOW {
             let size = self.size;
-            let text = format!("{line_text}{size} is no size of a flow; write 1B to 1000TB");
+            let text = format!("{line_text}{size} is not a size of a flow; write 1B to 1000TB");
             judge.say(&one, text);
         }
         if self.from == self.to {
@@ -289,7 +289,7 @@ fn parse_flow(
     let port = |c: Option<usize>, usual: u16| match there(c) {
         None => Ok(usual),
         Some(text) => text.parse().ok().filter(|port| *port > 0).ok_or_else(|| {
-            format!(", {}: {text:?} is no port; write 1 to 65535", columns[c.unwrap_or(0)])
+            format!(", {}: {text:?} is not a port; write 1 to 65535", columns[c.unwrap_or(0)])
         }),
     };
     let after = there(after).map(String::from);

@@ -33,14 +33,14 @@ pub struct Traffic {
     /// Transport of these flows: a name in `[transports]`. Default: `[transport]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transport: Option<String>,
-    /// Law of these flows. Default: that of their transport.
+    /// Law of these flows. Default: the law of the transport.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub law: Option<String>,
-    /// Traffic class of their data; below fabric.switch.classes. Default: that of their transport.
+    /// Traffic class of data, below fabric.switch.classes. Default: the class of the transport.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 7))]
     pub class: Option<u8>,
-    /// Parameters of their law. They win over those of their transport, which hold for flows of the same law.
+    /// Parameters of the law of these flows. They override the parameters of the transport, which apply to flows of the same law.
     #[serde(default, with = "params", skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<BTreeMap<String, Param>>")]
     pub params: Vec<(String, String)>,
@@ -61,7 +61,7 @@ pub enum TrafficKind {
         sizes: Cdf,
         /// Offered load as a share of the reference: above 0, at most 1.
         load: f64,
-        /// What load is a share of. Default: "host".
+        /// Reference of the load. Default: "host".
         #[serde(default)]
         load_ref: LoadRef,
     },
@@ -113,7 +113,7 @@ pub enum TrafficKind {
     /// Requests and responses over connections that stay open, each in a closed loop: a client sends its next request when
     /// the response to an earlier one has arrived.
     Rpc(Box<Rpc>),
-    /// A list of flows, in the file or beside it. No jitter is added to their starts.
+    /// A list of flows, in this file or in a CSV file. No jitter is added to their starts.
     List {
         /// The flows.
         #[serde(default)]
@@ -129,7 +129,7 @@ pub enum TrafficKind {
     },
 }
 
-/// What a load is a share of.
+/// Reference of a load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LoadRef {

@@ -20,11 +20,11 @@ pub struct Rpc {
     #[serde(deserialize_with = "one_or_more")]
     #[schemars(with = "OneOrMore")]
     pub from: Vec<String>,
-    /// Servers, likewise.
+    /// Servers: names, or patterns with `*` as an index.
     #[serde(deserialize_with = "one_or_more")]
     #[schemars(with = "OneOrMore")]
     pub to: Vec<String>,
-    /// Who talks to whom. Default: "matched".
+    /// Pairs of clients and servers. Default: "matched".
     #[serde(default)]
     pub pairs: Pairs,
     /// Connections of each pair of client and server. Default: 1.
@@ -38,7 +38,8 @@ pub struct Rpc {
     /// Payload of a request: one size ("1MB"), a range ("1MB..8MB", uniform), a published distribution, a file or a table.
     #[schemars(with = "Sizes")]
     pub request: Cdf,
-    /// Payload of a response, likewise. Default: 64B (our choice). "0B": one-way, over when the request is acknowledged.
+    /// Payload of a response, with the forms of request. Default: 64B (our choice). "0B": one-way; an RPC is complete when its request is
+    /// acknowledged.
     #[serde(
         default = "acknowledgement",
         serialize_with = "one_way_too",
@@ -49,8 +50,8 @@ pub struct Rpc {
     /// From a response to the next request in its place. Default: 0s.
     #[serde(default)]
     pub think: Wait,
-    /// From the last byte of a request to the first of its response; one request of a connection at a time. Where cores of a path to memory
-    /// read the request, one of them works so long on it. Default: 0s.
+    /// Time from the last byte of a request to the first byte of its response. A connection serves one request at a time. If the server has
+    /// a memory model, one of its cores works for this time. Default: 0s.
     #[serde(default)]
     pub service: Wait,
     /// How many RPCs each connection makes. Default: without end.
@@ -67,7 +68,7 @@ pub struct Rpc {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[schemars(rename = "Pool")]
 pub struct PoolControl {
-    /// Name of the law, of those in `forebay laws` that have role pool.
+    /// Name of a law in `forebay laws` of role pool.
     pub law: String,
     /// Whether the law acts; with false requests are posted as without this table, so that a sweep can compare both. Default: true.
     #[serde(default = "params::yes")]
@@ -89,7 +90,7 @@ pub struct PoolControl {
     pub active_only: bool,
 }
 
-/// Which clients talk to which servers.
+/// Pairs of clients and servers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pairs {

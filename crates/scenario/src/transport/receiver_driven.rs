@@ -18,32 +18,33 @@ use serde::{Deserialize, Serialize};
 #[schemars(inline)]
 #[serde(default)]
 pub struct ReceiverDriven {
-    /// Payload that a round trip at line rate takes, in packets or in bytes, one packet to 4GiB: what a message sends unasked, and what its
-    /// receiver keeps on its way. Default: what the fastest link of a host carries in the longest round trip of an empty
-    /// path, in whole packets, rounded up.
+    /// Payload of a round trip at line rate, in packets or in bytes, one packet to 4GiB. A message sends this much unscheduled, and its
+    /// receiver keeps this much in flight. Default: what the fastest link of a host carries in the longest round trip of an empty path, in
+    /// whole packets, rounded up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<QueueLength>,
-    /// Whether what leaves unasked is not ECN-capable and all else is, so that switches with ecn = { k = "6KB", not_ect = "drop", ect = "pass" } drop
-    /// that alone before it queues; a probe follows the last such packet, and what was dropped leaves again as granted data (Aeolus). Under a
-    /// law of role credit a window then leaves before the first credit. Default: false.
+    /// Whether unscheduled packets are sent as not ECN-capable (Aeolus). Switches with ecn = { k = "6KB", not_ect = "drop", ect = "pass" } then drop
+    /// only these packets. A probe follows the last unscheduled packet, and dropped data is sent again as granted data. With a law of role credit, a
+    /// window of data leaves before the first credit. Default: false.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub protect: bool,
-    /// Time without an arrival after which a receiver requests what is missing of a message, doubled each time. Default: by law, 1ms for ndp (its RTO),
-    /// 2ms for homa.
+    /// Time without an arrival after which a receiver requests the missing data of a message. It doubles each time. Default: by law, 1ms for ndp (its
+    /// RTO), 2ms for homa.
     pub resend_after: Span,
-    /// Tries in a row that bring nothing before a message ends without completing: requests of its receiver, packets that its sender repeats for want of
-    /// an answer. 0: it is tried again for ever, as messages of RPCs always are. Default: by law, 0 for ndp, 5 for homa.
+    /// Failed tries in a row after which a message is given up. A try is a request of the receiver, or a packet that the sender repeats. 0: never, as
+    /// with messages of RPCs. Default: by law, 0 for ndp, 5 for homa.
     pub tries: u8,
-    /// Traffic classes of data, from class up: the lower ones for granted data, whose law chooses, the others for what leaves unasked, where the
-    /// size of the message decides; with 1, all data is of class. Default: by law, 1 for ndp, 8 for homa.
+    /// Number of traffic classes of data, from `class` up. The law chooses among the lower ones for granted data. The size of the message
+    /// chooses among the higher ones for unscheduled data. With 1, all data has `class`. Default: by law, 1 for ndp, 8 for homa.
     #[schemars(range(min = 1, max = 8))]
     pub levels: u8,
-    /// Of those, the classes for what leaves unasked. Default: by its part of all bytes of the run, at least 1 and at most levels - 1.
+    /// Number of these classes for unscheduled data. Default: by the share of unscheduled bytes in the run, at least 1 and at most levels
+    /// - 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 7))]
     pub unscheduled_levels: Option<u8>,
-    /// Largest messages of these classes, the highest class first, ascending; the lowest has all larger ones and is left out. Default: so
-    /// that the same number of bytes leaves unasked in each of them.
+    /// Largest message of each unscheduled class, the highest class first, ascending. Leave out the lowest class, which takes all larger
+    /// messages. Default: equal numbers of unscheduled bytes in each class.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cutoffs: Vec<Bytes>,
 }

@@ -342,7 +342,7 @@ fn keys_of_the_other_transport() {
     );
     assert_eq!(
         rdma("telemetry = \"1KB\""),
-        "18:13: transport.telemetry: \"1KB\" is no size of a header; write for instance \"42B\""
+        "18:13: transport.telemetry: \"1KB\" is not a size of a header; write for instance \"42B\""
     );
     assert_eq!(
         rdma("ack_every = 0"),
@@ -378,7 +378,7 @@ fn nics_that_pause() {
     };
     assert_eq!(
         nic(""),
-        "17:15: host.memory.pause_above: the fabric pauses nobody; write fabric.switch.pause = { classes = [0] }, or leave it out"
+        "17:15: host.memory.pause_above: no port of the fabric pauses; write fabric.switch.pause = { classes = [0] }, or leave it out"
     );
     let room = nic("buffer = { size = \"8MB\" }\npause = { classes = [0] }");
     assert!(
@@ -593,7 +593,7 @@ fn switches() {
         (
             "ecn",
             "classes = 2\nlimits = [{ class = 0, size = \"9KB\", over = { trim_to = \"2KB\", class = 1 } }]\necn",
-            "15:57: fabric.switch.limits[0].over.trim_to: \"2KB\" is no part of a packet of 1500B; write \"64B\"",
+            "15:57: fabric.switch.limits[0].over.trim_to: \"2KB\" is not a part of a packet of 1500B; write \"64B\"",
         ),
         (
             "ecn",
@@ -673,7 +673,7 @@ fn switches() {
         (
             "ecn",
             "classes = 2\nweights = [{ class = 0, weight = 3 }]\necn",
-            "15:11: fabric.switch.weights: is of fewer than two classes, which share with nobody; write two or more, or leave it out",
+            "15:11: fabric.switch.weights: has fewer than two classes, so there is nothing to share; write two or more, or leave it out",
         ),
         (
             "ecn",
@@ -693,12 +693,12 @@ fn switches() {
         (
             "ecn",
             "classes = 2\ncredits = { class = 1, share = \"5%\" }\necn",
-            "15:32: fabric.switch.credits.share: \"5%\" is no fraction of two whole numbers; write for instance \"84/1622\"",
+            "15:32: fabric.switch.credits.share: \"5%\" is not a fraction of two whole numbers; write for instance \"84/1622\"",
         ),
         (
             "ecn",
             "classes = 2\ncredits = { class = 1, share = \"3/2\" }\necn",
-            "15:32: fabric.switch.credits.share: \"3/2\" is no part of a link; write for instance \"84/1622\"",
+            "15:32: fabric.switch.credits.share: \"3/2\" is not a part of a link; write for instance \"84/1622\"",
         ),
         (
             "ecn",
@@ -749,7 +749,7 @@ fn places() {
         (
             "[output]",
             "[[fault]]\nat = \"1ms\"\nlink = \"leaf[0]-spine[7]\"\n[output]",
-            "27:8: fault[0].link: \"leaf[0]-spine[7]\" is no cable; write for instance \"leaf[1]-spine[1]\"",
+            "27:8: fault[0].link: \"leaf[0]-spine[7]\" is not a cable; write for instance \"leaf[1]-spine[1]\"",
         ),
         (
             "[output]",
@@ -784,7 +784,7 @@ fn places() {
         (
             "law = \"dctcp\"",
             "law = \"dctcp\"\ntimer_tick = \"4us\"",
-            "19:14: transport.timer_tick: \"4us\" is no tick of a kernel; write \"100us\" or more, for instance \"4ms\"",
+            "19:14: transport.timer_tick: \"4us\" is not a tick of a kernel; write \"100us\" or more, for instance \"4ms\"",
         ),
         (
             "law = \"dctcp\"",
@@ -859,7 +859,7 @@ fn places() {
         (
             "[output]",
             "[[traffic]]\nkind = \"list\"\nflows = [{ from = \"leaf[0].host[0]\", to = \"leaf[0].host[0]\", size = \"0B\" }]\n[output]",
-            "27:10: traffic[1].flows[0]: flow 0 goes from \"leaf[0].host[0]\" to itself; write another host\n27:69: traffic[1].flows[0].size: \"0B\" is no flow; write 1B or more",
+            "27:10: traffic[1].flows[0]: flow 0 goes from \"leaf[0].host[0]\" to itself; write another host\n27:69: traffic[1].flows[0].size: \"0B\" is not a flow; write 1B or more",
         ),
         (
             "[output]",
@@ -1034,7 +1034,7 @@ fn shapes() {
         ),
         (
             "kind = \"star\"\nhosts = 1",
-            "8:9: fabric.hosts: 1 host has nobody to talk to; write 2 or more",
+            "8:9: fabric.hosts: 1 host has no other host to send to; write 2 or more",
         ),
         (
             "kind = \"dumbbell\"\nleft = 0\nright = 70000",
@@ -1221,7 +1221,7 @@ fn files() {
     let why = load(&folder.join("strange.toml")).unwrap_err().to_string();
     let lines: Vec<&str> = why.lines().filter(|l| l.contains("\"strange.csv\" line 4: ")).collect();
     assert!(lines.len() == 2 && lines[0].contains("no host is called \"host[0]\""), "{why}");
-    assert!(lines[1].contains("0B is no size of a flow"), "{why}");
+    assert!(lines[1].contains("0B is not a size of a flow"), "{why}");
     // All mistakes of a table at once, in the order of its lines; quotation marks around cells are those of a spreadsheet.
     write(
         "many.csv",
@@ -1786,7 +1786,7 @@ fn rpcs_that_make_no_sense() {
         ),
         (
             with("response = \"8MB..1MB\""),
-            "response: \"8MB..1MB\" is no range; write a size of 1B or more, then a larger one",
+            "response: \"8MB..1MB\" is not a range; write a size of 1B or more, then a larger one",
         ),
         (
             with("response = \"1MB..8\""),
@@ -1855,7 +1855,7 @@ fn captures() {
     let expected = [
         "nothing",
         "26:22: output.capture[0].where: no node is called \"spine[2]\"; they go from leaf[0].host[0] to spine[1]; did you mean \"spine[0]\"?",
-        "26:22: output.capture[0].where: \"leaf[0]->leaf[1]\" is no port: no cable joins the two; the ports of leaf[0] go from leaf[0]->leaf[0].host[0] to leaf[0]->spine[1]; did you mean \"leaf[0]->spine[1]\"?",
+        "26:22: output.capture[0].where: \"leaf[0]->leaf[1]\" is not a port: no cable joins the two; the ports of leaf[0] go from leaf[0]->leaf[0].host[0] to leaf[0]->spine[1]; did you mean \"leaf[0]->spine[1]\"?",
         "26:22: output.capture[0].where: \"leaf[0]-spine[1]\" is a cable, which has two ends; write \"leaf[0]->spine[1]\" or \"spine[1]->leaf[0]\"",
         "26:22: output.capture[0].where: no node is called \"laef[0].host[1]\"; they go from leaf[0].host[0] to spine[1]; did you mean \"leaf[0].host[1]\"?",
         "26:45: output.capture[1].where: \"leaf[*]->spine[1]\" captures leaf[0]->spine[1], as output.capture[0] does; write each port once",
@@ -1919,7 +1919,7 @@ fn hosts_that_nobody_can_build() {
         ),
         (
             "ddio = true\ncache_model = \"buffers\"\nrq = { depth = 8192, buffer = \"32B\" }",
-            "19:31: host.memory.rq.buffer: \"32B\" is no buffer of a frame; write from \"64B\" to \"64KiB\"",
+            "19:31: host.memory.rq.buffer: \"32B\" is not a buffer of a frame; write from \"64B\" to \"64KiB\"",
         ),
         (
             "ddio = true\ncache = \"11KiB\"\ncache_model = \"buffers\"\nrq = { depth = 8192, buffer = \"2049B\" }",
@@ -1996,7 +1996,7 @@ fn hosts_that_nobody_can_build() {
         ),
         (
             "iio_latency = \"1s\"",
-            "17:15: host.memory.iio_latency: \"1s\" is no latency of hardware; write from \"1ns\" to \"1ms\"",
+            "17:15: host.memory.iio_latency: \"1s\" is not a latency of hardware; write from \"1ns\" to \"1ms\"",
         ),
         (
             "iommu_walk = \"1s\"",
@@ -2008,7 +2008,7 @@ fn hosts_that_nobody_can_build() {
         ),
         (
             "iommu_walk = \"300ns\"\niommu_page = \"64B\"",
-            "18:14: host.memory.iommu_page: \"64B\" is no page; write from \"4KiB\" to \"1GiB\"",
+            "18:14: host.memory.iommu_page: \"64B\" is not a page; write from \"4KiB\" to \"1GiB\"",
         ),
         ("iommu_walk = \"300ns\"\niommu_entries = 0", "nothing"),
     ];
@@ -2136,7 +2136,7 @@ fn hierarchical_switches() {
         ),
         (
             "law = \"hiercc\", credit = \"20KB\"",
-            "15:43: fabric.switch.hierarchical.credit: \"20KB\" is no size of a credit; write more than nothing and at most advance, \"10KB\"",
+            "15:43: fabric.switch.hierarchical.credit: \"20KB\" is not a size of a credit; write more than nothing and at most advance, \"10KB\"",
         ),
         (
             "law = \"hiercc\", request_timeout = \"0ns\"",
@@ -2148,7 +2148,7 @@ fn hierarchical_switches() {
         ),
         (
             "law = \"hiercc\", credit_pace = 1.02",
-            "15:48: fabric.switch.hierarchical.credit_pace: 1.02 is no share of a port's rate; write a number from 0.01 to 1",
+            "15:48: fabric.switch.hierarchical.credit_pace: 1.02 is not a share of a port's rate; write a number from 0.01 to 1",
         ),
         (
             "law = \"hiercc\", queue_for = \"pod\"",

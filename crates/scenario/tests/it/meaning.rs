@@ -504,7 +504,7 @@ fn a_recorded_trace_is_read_as_steps() {
     let steps = vec![(0.0, 4.0), (2000.0, 0.0)];
     assert_eq!(of(recording(&rows)), Ok(Some(Trace::Steps(steps))));
     for (text, said) in [
-        ("seq\n".to_string(), "is no recording"),
+        ("seq\n".to_string(), "is not a recording"),
         (recording(&[(1, "softnet.dropped", 1)]), "has no memory bandwidth"),
         (recording(&[(1, cache, 1)]), "has one round only"),
         (recording(&rows).replace(",0,1,", ",0,2,"), "a recording of version 2"),

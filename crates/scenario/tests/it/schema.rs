@@ -1,6 +1,9 @@
 //! The schema that editors use is the one that the loader checks against.
 
+use forebay_scenario::pitfalls::pitfalls;
+use forebay_scenario::plan::Plan;
 use forebay_scenario::reference;
+use forebay_scenario::workload::{Hosts, flows};
 use std::path::Path;
 
 /// Rewrite the file with `FOREBAY_BLESS=1 cargo test -p forebay-scenario --test it schema::`.
@@ -27,6 +30,82 @@ fn the_reference_page_is_up_to_date() {
     assert!(published == now, "docs/scenario.md is out of date; see the top of this file");
 }
 
+/// Heading and text of each task of the page.
+fn tasks() -> Vec<(&'static str, &'static str)> {
+    let split = |task: &'static str| task.split_once('\n').unwrap();
+    let all = reference::TASKS.split("\n## ").skip(1).map(split);
+    all.filter(|(heading, _)| *heading != "Reference").collect()
+}
+
+#[test]
+fn each_task_of_the_page_has_one_example_that_passes_check_and_makes_flows() {
+    assert_eq!(
+        tasks().iter().map(|task| task.0).collect::<Vec<_>>(),
+        ["Topology", "ECN", "PFC", "Traffic", "Sampling", "Hosts", "Transports"]
+    );
+    for (heading, text) in tasks() {
+        let examples: Vec<&str> = text.split("```toml\n").skip(1).collect();
+        assert_eq!(examples.len(), 1, "{heading}");
+        let example = examples[0].split("```").next().unwrap();
+        let loaded = forebay_scenario::text(heading, example).unwrap_or_else(|e| panic!("{e}"));
+        let scenario = &loaded.scenario;
+        let table = flows(scenario, &Hosts::of(scenario), 1).unwrap();
+        assert!(!table.flows.is_empty(), "{heading}");
+        assert_eq!(table.warnings, Vec::<String>::new(), "{heading}");
+        let found = pitfalls(scenario, &Plan::of(&scenario.fabric));
+        assert!(
+            found.is_empty(),
+            "{heading}: {:?}",
+            found.iter().map(|one| &one.text).collect::<Vec<_>>()
+        );
+    }
+}
+
+#[test]
+fn each_task_of_the_page_has_five_keys_with_the_defaults_that_explain_names() {
+    for (heading, text) in tasks() {
+        let rows: Vec<Vec<&str>> = text
+            .lines()
+            .filter(|line| line.starts_with("| `"))
+            .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
+            .collect();
+        assert_eq!(rows.len(), 5, "{heading}");
+        for row in rows {
+            let key = row[0].trim_matches('`');
+            let said = reference::explain(key).unwrap_or_else(|| panic!("{heading}: no key {key}"));
+            let first = said.lines().next().unwrap();
+            match row[2] {
+                "" => assert!(!first.ends_with(", required"), "{key}: {said}"),
+                "required" => assert!(first.ends_with(", required"), "{key}: {said}"),
+                default => {
+                    let about = said.split_once("Default: ").map_or("", |(_, text)| text);
+                    let text = about.lines().next().unwrap_or_default();
+                    assert!(text.contains(default), "{key}: {default} is not in {text:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Python-Markdown, which makes the site, nests a list by four spaces.
+#[test]
+fn lists_of_the_page_are_nested_by_four_spaces() {
+    let page = reference::page();
+    let (mut nested, mut before) = (0, "");
+    for line in page.lines() {
+        let indent = line.len() - line.trim_start().len();
+        if line.trim_start().starts_with("- ") {
+            assert!(indent == 0 || indent == 4, "{line}");
+            let in_list = before.trim_start().starts_with("- ");
+            assert!(before.is_empty() || in_list, "no blank line before {line}");
+            assert!(indent == 0 || in_list, "nested under nothing: {line}");
+            nested += u32::from(indent == 4);
+        }
+        before = line;
+    }
+    assert!(nested > 100, "{nested}");
+}
+
 #[test]
 fn every_key_is_explained() {
     let keys = reference::keys();
@@ -39,7 +118,7 @@ fn every_key_is_explained() {
     let said = |name: &str| reference::explain(name).unwrap_or_default();
     let base_rtt = said("transport.base_rtt");
     assert!(base_rtt.starts_with("transport.base_rtt (kind = \"rdma\"): "), "{base_rtt}");
-    assert!(base_rtt.contains("\"path\": That of each flow's own path."), "{base_rtt}");
+    assert!(base_rtt.contains("\"path\": Time of each flow's own path."), "{base_rtt}");
     assert_eq!(said("base_rtt"), base_rtt);
     assert!(said("transports.storage.rto_min").starts_with("transports.NAME.rto_min"));
     assert!(said("traffic[0].load").starts_with("traffic.load (kind = \"poisson\"): a number"));

@@ -117,7 +117,7 @@ impl Comparison {
                 Status::Interrupted => said.push(format!("{name} is partial: it was interrupted.")),
                 Status::Stalled => {
                     said.push(format!(
-                        "{name} stalled: nothing moved any more though flows were unfinished."
+                        "{name} stalled: no packet moved while flows were unfinished."
                     ));
                 }
             }

@@ -138,13 +138,13 @@ fn by_size(sides: &[Side<'_>], entry: Option<u16>, tag: &str) -> Option<Figure> 
         plot: picks(&format!("{id}-of{tag}"), "Percentile", &parts, PERCENTILES.len() - 1),
         id,
         caption: format!(
-            "A flow at 1 was as fast as alone on an empty path. Lines: mean over seeds of the percentile within each seed{} \
-             Hollow marks: too few flows in a seed (2, 20, 100 for p50, p95, p99) for the percentile to be more than the largest value. \
-             Receiver-delivered FCT.",
+            "Slowdown 1: as fast as alone on an empty path. Lines: mean over seeds of the percentile within each \
+             seed{} Hollow marks: fewer flows in a seed than the percentile needs (2, 20, 100 for p50, p95, p99), so \
+             the largest value is shown. Times are until delivery at the receiver.",
             if intervals {
-                "; shaded: its 95 % interval."
+                ". Shaded: 95 % confidence interval."
             } else {
-                "; too few seeds for an interval."
+                ". Too few seeds for an interval."
             }
         ),
     })
@@ -252,9 +252,9 @@ fn distribution(sides: &[Side<'_>]) -> Option<Figure> {
         id: "slowdown-cdf".into(),
         title: "Distribution of FCT slowdown".into(),
         plot: pair(&classes, &words)?,
-        caption: "Left: share of flows at or below a slowdown, to where every run has had 99 %. Right: the same data from above and to the \
-                  end, share of flows beyond a slowdown on a log scale: p99 is where a line crosses 1 %. All seeds together; unfinished \
-                  flows are not in."
+        caption: "Left: share of flows at or below a slowdown, up to the point where every run has 99 %. Right: the \
+                  tail, as the share of flows above a slowdown on a log scale. p99 is where a line crosses 1 %. All \
+                  seeds together. Unfinished flows are left out."
             .into(),
     })
 }
@@ -287,9 +287,9 @@ fn rpc_latency(sides: &[Side<'_>]) -> Option<Figure> {
         id: "rpc-latency".into(),
         title: "Distribution of RPC latency".into(),
         plot: pair(&classes, &words)?,
-        caption: "Left: share of RPCs at or below a latency, to where every run has had 99 %. Right: the same data from above and to the \
-                  end: p99.9 is where a line crosses 0.1 %. All seeds together; RPCs issued in the warm-up and those not completed are \
-                  not in."
+        caption: "Left: share of RPCs at or below a latency, up to the point where every run has 99 %. Right: the \
+                  tail, as the share of RPCs above a latency on a log scale. p99.9 is where a line crosses 0.1 %. All \
+                  seeds together. RPCs of the warm-up and unfinished RPCs are left out."
             .into(),
     })
 }

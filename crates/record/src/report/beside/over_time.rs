@@ -79,8 +79,9 @@ fn queues(sides: &[Side<'_>], seed: u64, runs: &[&RunRecord]) -> Option<Figure> 
         title: "Queues over time".into(),
         plot,
         caption: format!(
-            "Seed {seed}. At each sample the largest of all sampled ports; a column shows the largest sample in it. All pictures of a row \
-             have the same axes, which end where nothing is left to see. What happens between samples is in the largest queue of the table."
+            "Seed {seed}. Largest queue of all sampled ports; a column shows its largest sample. Pictures of a row \
+             share their axes, which end when all queues are empty. The largest queue in the table includes peaks \
+             between samples."
         ),
     })
 }
@@ -103,7 +104,7 @@ fn goodput(sides: &[Side<'_>], seed: u64, runs: &[&RunRecord]) -> Option<Figure>
             traces.lines(end_us, NARROW)
         ),
         caption: format!(
-            "Seed {seed}. Each column is the mean of the samples in it; the axis ends where nothing is left to see."
+            "Seed {seed}. Each column is the mean of its samples. The axis ends when the last line is back at zero."
         ),
     })
 }
@@ -159,7 +160,7 @@ fn hosts(sides: &[Side<'_>], seed: u64, runs: &[&RunRecord]) -> Option<Figure> {
         title: format!("Inside {host} over time"),
         plot: format!("{}<div class=\"pair\">{drawn}</div>", legend(sides)),
         caption: format!(
-            "Seed {seed}; the host whose NIC dropped most in any of the runs. Each column is the mean of the samples in it."
+            "Seed {seed}. The host whose NIC dropped most in any run. Each column is the mean of its samples."
         ),
     })
 }

@@ -116,8 +116,8 @@ pub(super) fn controls(
          <output>whole run</output><script type=\"application/json\">{data}</script></div>"
     );
     let about = format!(
-        " The slider shows {frames} intervals of seed {}, each measure on one scale for all of them; a queue is the longest found at \
-         its sampling instants. The values are in links.csv. Arrow keys move the slider.",
+        " The slider shows {frames} intervals of seed {}, all on one scale. A queue is the longest at the sampling \
+         instants. links.csv has the values. Arrow keys move the slider.",
         run.seed
     );
     Some((html, about))

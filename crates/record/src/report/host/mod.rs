@@ -60,9 +60,9 @@ fn path(host: &HostMemory, hosts: usize, runs: &[RunRecord]) -> Option<Figure> {
         title: format!("Where did the time go{of}?"),
         plot: diagram::draw(host, row),
         caption: format!(
-            "{}, after the warm-up: for {} of the time {verdict}. The number in a stage is the share of the time for which it \
-             was the bottleneck, and its colour says the same: something queued before it, and nothing behind it was to blame. \
-             What senders waited for is a share of the time of their flows.",
+            "{}, after the warm-up: for {} of the time {verdict}. The number and the colour of a stage show the share \
+             of time in which it was the bottleneck: packets queued before it, and no later stage was the cause. Waits \
+             of senders are shares of the time of their flows.",
             host.name,
             percent(most),
         ),
@@ -90,10 +90,10 @@ fn over_time(host: &HostMemory, run: &RunRecord, seeds: usize) -> Option<Figure>
         title: format!("{} over time", host.name),
         plot: panels::draw(series, row),
         caption: format!(
-            "Each column shows the mean (line) and the least to largest sample in it (shaded), one sample each {}; goodput is a \
-             mean over 20 µs.{seed} Zoom by dragging or with two fingers, double-click for the whole run; with the keyboard + and -, \
-             arrows with Shift, 0. Of long runs the page keeps every sample around drops and changes of level (the buttons), and \
-             bins elsewhere; all samples are in memory_series.csv.",
+            "Each column shows the mean (line) and the range (shaded) of its samples, one sample each {}. Goodput is a \
+             mean over 20 µs.{seed} Drag or use two fingers to zoom, double-click for the whole run. Keys: + and -, \
+             Shift and arrows, 0. In long runs the page keeps every sample around drops and changes of level (the \
+             buttons), and bins elsewhere. memory_series.csv has all samples.",
             series.every
         ),
     })

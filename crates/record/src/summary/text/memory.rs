@@ -84,7 +84,7 @@ fn cache(host: &HostMemory) -> Option<Line> {
         .collect();
     let not_ready = [
         (host.rnr_waited_frames, "waited for a receive buffer"),
-        (host.rnr_refused_frames, "were refused for want of one"),
+        (host.rnr_refused_frames, "were refused without one"),
     ]
     .map(|(frames, fate)| match frames {
         0 => String::new(),
