@@ -34,21 +34,33 @@ def with_clippy():
     return {**os.environ, "RUSTC_WORKSPACE_WRAPPER": str(driver)} if driver.exists() else dict(os.environ)
 
 
-def built(options):
-    """Programs that cargo builds: name, path, and folder of the package. None if it cannot build them, or a lint has something to say."""
-    command = ["cargo", "test", "--locked", "--no-run", "--message-format=json", *options]
+def compiled(verb, options):
+    """What cargo makes, as its messages about executables. None if it cannot, or a lint has something to say."""
+    command = ["cargo", *verb, "--locked", "--message-format=json", *options]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env=with_clippy())
-    programs, said = [], []
-    for line in done.stdout.splitlines():
-        message = json.loads(line)
-        if message["reason"] == "compiler-message" and message["message"]["level"] in ("warning", "error"):
-            said.append(message["message"]["rendered"])
-        if message.get("executable") and message["profile"]["test"]:
+    messages = [json.loads(line) for line in done.stdout.splitlines()]
+    said = [of["message"]["rendered"] for of in messages if of["reason"] == "compiler-message" and of["message"]["level"] in ("warning", "error")]
+    print("".join(dict.fromkeys(said)), end="", flush=True)
+    return None if said or done.returncode != 0 else [of for of in messages if of.get("executable")]
+
+
+def built(options):
+    """Programs of tests: name, path, and folder of the package. None if they cannot be built."""
+    programs, messages = [], compiled(["test", "--no-run"], options)
+    for message in messages or []:
+        if message["profile"]["test"]:
             folder = Path(message["manifest_path"]).parent
             source = Path(message["target"]["src_path"]).relative_to(folder)
             programs.append((f"{folder.name}: {source}", message["executable"], folder))
-    print("".join(dict.fromkeys(said)), end="", flush=True)
-    return None if said or done.returncode != 0 else sorted(programs, key=lambda program: program[0])
+    return None if messages is None else sorted(programs, key=lambda program: program[0])
+
+
+def example(name):
+    """Path of an example of a crate, with the features that the workspace has."""
+    messages = compiled(["build"], ["--workspace", "--example", name])
+    if messages is None:
+        sys.exit(f"the example {name} cannot be built")
+    return messages[-1]["executable"]
 
 
 def environment(folder):

@@ -6,7 +6,6 @@
 
 Kernels come by `apt-get download` into target/kernels. What is missing is skipped by name; FOREBAY_REQUIRE=uml or qemu makes that a failure.
 """
-import json
 import lzma
 import os
 import re
@@ -18,6 +17,9 @@ import threading
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+import programs as test_programs  # noqa: E402
+
 KEPT = ROOT / "target/kernels"
 GUEST = Path(__file__).with_name("guest.py")
 PASSED = "guest: passed"
@@ -76,12 +78,10 @@ def newest(kind, version):
 def programs():
     """The agent, its test of faults and the commands of the guest, built here."""
     # Of all packages, as `./test tests` compiles them: by itself the agent would have other features of what it depends on.
-    build = ["cargo", "test", "--locked", "--quiet", "--workspace", "--test", "faults", "--no-run", "--message-format=json"]
-    found = {}
-    for line in subprocess.run(build, cwd=ROOT, check=True, capture_output=True, text=True).stdout.splitlines():
-        of = json.loads(line)
-        if of.get("executable"):
-            found[of["target"]["name"]] = Path(of["executable"])
+    messages = test_programs.compiled(["test", "--no-run"], ["--workspace", "--test", "faults"])
+    if messages is None:
+        sys.exit("the agent's test of faults cannot be built")
+    found = {of["target"]["name"]: Path(of["executable"]) for of in messages}
     return found["forebay-agent"] if "forebay-agent" in found else ROOT / "target/debug/forebay-agent", found["faults"]
 
 

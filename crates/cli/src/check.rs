@@ -37,7 +37,7 @@ pub fn check(args: &Check) -> Result<(), Failure> {
     let points = loaded.points();
     for point in points.iter().filter(|point| !point.is_empty()) {
         // A value may keep to the grammar and still not fit the rest.
-        let scenario = args.input.load_with(point)?.scenario;
+        let scenario = args.input.load_point(point)?.scenario;
         let values: Vec<String> =
             point.iter().map(|(key, value)| format!("{key} = {value}")).collect();
         for one in pitfalls(&scenario, &Plan::of(&scenario.fabric)) {

@@ -8,12 +8,14 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 impl Input {
-    /// Reads and checks it, with `extra` settings before those of the command line, which win.
-    pub fn load_with(&self, extra: &[(String, String)]) -> Result<Loaded, Failure> {
-        let loaded = self.judge(extra)?;
+    /// Reads and checks a point of its sweep: settings before those of the command line, which win. The sweep itself is left out, so
+    /// that many points are not read once for each of them.
+    pub fn load_point(&self, point: &[(String, String)]) -> Result<Loaded, Failure> {
+        let alone = [("sweep".to_string(), "{}".to_string())];
+        let loaded = self.judge(point, if point.is_empty() { &[] } else { &alone })?;
         Ok(loaded.map_err(|mut error| {
             for problem in &mut error.problems {
-                for (key, value) in extra {
+                for (key, value) in point {
                     let set = format!("--set {key}={value}");
                     if problem.place == set && !self.set.contains(&(key.clone(), value.clone())) {
                         problem.place = format!("{}: [sweep] with {key} = {value}", self.name());
@@ -24,9 +26,15 @@ impl Input {
         })?)
     }
 
-    /// As [`Input::load_with`]; what is wrong with the scenario itself is the inner error.
-    fn judge(&self, extra: &[(String, String)]) -> Result<Result<Loaded, Error>, Failure> {
-        let sets: Vec<(String, String)> = extra.iter().chain(&self.set).cloned().collect();
+    /// Reads and checks it with settings before and after those of the command line. What is wrong with the scenario itself is the
+    /// inner error.
+    fn judge(
+        &self,
+        before: &[(String, String)],
+        after: &[(String, String)],
+    ) -> Result<Result<Loaded, Error>, Failure> {
+        let sets: Vec<(String, String)> =
+            before.iter().chain(&self.set).chain(after).cloned().collect();
         if let Some(name) = &self.preset {
             return Ok(text_with(&format!("preset {name}"), preset_text(name)?, &sets));
         }
@@ -39,7 +47,7 @@ impl Input {
 
     /// Reads and checks it.
     pub fn load(&self) -> Result<Loaded, Failure> {
-        self.load_with(&[])
+        self.load_point(&[])
     }
 
     /// Name for sentences.
@@ -64,7 +72,7 @@ impl Run {
         let item =
             |place: &String| format!("{{ where = {} }}", serde_json::Value::from(place.as_str()));
         let list = self.capture.iter().map(item).collect::<Vec<_>>().join(", ");
-        let loaded = self.input.judge(&[(CAPTURES.into(), format!("[{list}]"))])?;
+        let loaded = self.input.judge(&[(CAPTURES.into(), format!("[{list}]"))], &[])?;
         Ok(loaded.map_err(|mut error| {
             error.problems.iter_mut().for_each(|problem| self.as_typed(problem));
             error

@@ -45,7 +45,7 @@ pub fn sweep(args: &Sweep) -> Result<(), Failure> {
             true => Err(Failure::Interrupted(
                 "interrupted before the first run; nothing is left".into(),
             )),
-            false => args.input.load_with(point),
+            false => args.input.load_point(point),
         }
     })?);
     let dir = args.out.clone().unwrap_or_else(|| default_dir(&plan.name));

@@ -29,7 +29,7 @@ FOREBAY = ROOT / "target/release/forebay"
 PRESETS = ["incast", "websearch", "host-congestion", "pfc-storm", "hiercc", "nv-beside-cubic"]
 # Share of the command's speed, in the middle of so many pairs of runs. Without optimisation it is 0.2.
 LEAST_SPEED = 1 / 3
-PAIRS = 5
+PAIRS = 3
 
 DIGEST = "document.getElementById('digest')?.textContent || ''"
 STATUS = "document.getElementById('status').textContent"

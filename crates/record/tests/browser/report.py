@@ -21,6 +21,9 @@ import time
 
 NAME = "browser/report"
 ROOT = pathlib.Path(__file__).resolve().parents[4]
+sys.path.insert(0, str(ROOT / "tests"))
+import programs  # noqa: E402
+
 IDS = [
     "key-numbers", "host-path", "host-over-time", "slowdown-by-size", "slowdown-cdf", "size-classes", "over-time", "tiers",
     "fabric", "utilisation", "worst-ports", "worst-flows", "seeds", "settings", "definitions", "rerun",
@@ -559,8 +562,7 @@ def main():
             page = pathlib.Path(sys.argv[1]).resolve()
         else:
             page = pathlib.Path(scratch) / "report.html"
-            build = ["cargo", "run", "-q", "-p", "forebay-record", "--example", "sample_report", "--", str(page)]
-            subprocess.run(build, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+            subprocess.run([programs.example("sample_report"), str(page)], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
         browser = Browser(browser_path, pathlib.Path(scratch) / "profile")
         try:
             problems = check(browser, page.as_uri())

@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+"""Draws the pictures of the documentation with target/release/forebay.
+
+    docs/pictures/draw.py [NAME...]            those; all that take seconds without a name
+    docs/pictures/draw.py --check [NAME...]    draws into a temporary folder and compares: text of SVGs, size and captions of PNGs
+    docs/pictures/draw.py --list               what there is, and from what
+
+Captions are headings, cards and axis labels of the part of the page that a PNG shows. They are in captions.json. The pictures of
+papers' suites take minutes to hours of CPU: they are drawn by name, and never by --check alone. carc-oscillation.png, of a note, is
+put together by hand from three reports.
+"""
+
+import argparse
+import base64
+import json
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+FOREBAY = ROOT / "target/release/forebay"
+CAPTIONS = HERE / "captions.json"
+sys.path.insert(0, str(ROOT / "crates/record/tests/browser"))
+import report  # noqa: E402
+
+LAWS = "for law in dctcp cubic reno swift nv; do forebay run --preset websearch --set transport.law=$law --seeds 1,2,3,4,5 --out laws/$law; done"
+SWEEP = "forebay sweep --preset websearch --set 'sweep={\"transport.law\"=[\"dctcp\",\"cubic\",\"reno\"],\"traffic[0].load\"=[0.2,0.4,0.6,0.8]}' --seeds 1,2,3 --out compared"
+BURSTS = "forebay sweep scenarios/host/bursts.toml --out bursts"
+WAKE = "scenarios/host/wake.toml --set 'host.override[0].memory.control.params=%s' --out"
+NICS = (
+    "scenarios/host/two-nics.toml --set 'sweep={}' --set traffic[1].start=8ms --set output.warmup=2ms --set stop.time=20ms "
+    "--set 'output.memory={ every = \"20us\" }' --set 'host.override[0].memory.control.params=%s' --out"
+)
+
+
+class Page:
+    """A picture of a page: from the top of one element to the end of another one, at a width."""
+
+    def __init__(self, commands, page, width, first, last, before=""):
+        self.commands, self.page, self.width, self.first, self.last, self.before = commands, page, width, first, last, before
+
+    def draw(self, folder, to):
+        found = report.chromium()
+        if not found:
+            return None
+        browser = report.Browser(found, folder / "profile")
+        try:
+            browser.open((folder / self.page).as_uri())
+            browser.call("Emulation.setDeviceMetricsOverride", width=self.width, height=900, deviceScaleFactor=1, mobile=False)
+            browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "light"}])
+            browser.settle(ms=200)
+            if self.before:
+                browser.value(self.before)
+                browser.settle(ms=200)
+            box = browser.value(BOX % (json.dumps(self.first), json.dumps(self.last)))
+            clip = {"x": 0, "y": box["from"], "width": box["width"], "height": box["height"], "scale": 1}
+            made = browser.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
+            to.write_bytes(base64.b64decode(made["data"]))
+            return box["captions"]
+        finally:
+            browser.close()
+
+
+BOX = """((first, last) => { const top = document.querySelector(first), end = document.querySelector(last);
+if (!top || !end) throw new Error(`the page has no ${top ? last : first}`);
+const from = Math.max(0, Math.floor(top.getBoundingClientRect().top + scrollY) - 8), to = Math.ceil(end.getBoundingClientRect().bottom + scrollY) + 8;
+const words = [...document.querySelectorAll('h1, h2, h3, figcaption, .tiles dt, svg .axis-title')].filter(e => {
+const b = e.getBoundingClientRect(); return b.width && b.top + scrollY >= from && b.bottom + scrollY <= to; });
+return { from, height: to - from, width: innerWidth, captions: words.map(e => e.textContent.replace(/\\s+/g, ' ').trim()).filter(Boolean) }; })(%s, %s)"""
+
+
+class Drawing:
+    """A picture that a command writes to its output."""
+
+    def __init__(self, commands, command):
+        self.commands, self.command = commands, command
+
+    def draw(self, folder, to):
+        with to.open("wb") as out:
+            run(self.command, folder, stdout=out)
+        return []
+
+
+class Suite:
+    """A picture of a suite of validation/."""
+
+    def __init__(self, suite):
+        self.commands, self.suite = [], suite
+
+    def draw(self, folder, to):
+        run(f"forebay reproduce {self.suite} --quiet --progress off --pictures drawn", folder)
+        shutil.copyfile(folder / "drawn" / to.name, to)
+        return []
+
+
+class Playground:
+    """A preset in the playground, as its test in a browser takes it."""
+
+    commands = [f"{sys.executable} {ROOT}/crates/playground/tests/browser/playground.py --pictures played"]
+
+    def draw(self, folder, to):
+        shutil.copyfile(folder / "played/pfc-storm-1440-light.png", to)
+        return []
+
+
+SCRIPT = "{here}/host-congestion.py"
+PICTURES = {
+    "websearch-report.png": Page(["forebay run --preset websearch --out a"], "a/report.html", 1180, "body", "#slowdown-by-size"),
+    "host-congestion-report.png": Page(["forebay run --preset host-congestion --out host"], "host/report.html", 1084, "#host-over-time", "#host-over-time"),
+    "compare-page.png": Page([LAWS, "forebay compare laws/*"], "compare.html", 1180, "body", "section"),
+    "sweep-page.png": Page([SWEEP], "compared/index.html", 1180, "body", "section"),
+    "why-panel.png": Page(["forebay run --preset websearch --seeds 1 --set 'output.why={}' --out b"], "b/report.html", 1100, "#why", "#why", "document.querySelectorAll('#why details')[1].open = true"),
+    "carc-unread.png": Page(["forebay run scenarios/carc-fast-producer.toml --out without --set 'traffic[0].pool.enabled=false'"], "without/report.html", 1082, "#host-over-time", "#host-over-time"),
+    "dctcp-sawtooth.svg": Suite("analytic"),
+    "host-bursts.svg": Drawing([BURSTS], f"{SCRIPT} bursts bursts"),
+    "host-wake.svg": Drawing([f"forebay run {WAKE % of} {name}" for of, name in [("{}", "paper"), ('{ bandwidth_weight = "1/8" }', "fast"), ('{ lower_hold = "1ms" }', "hold")]], f"{SCRIPT} wake paper fast hold"),
+    "host-nics.svg": Drawing([f"forebay run {NICS % of} {name}" for of, name in [("{ local_response = false, network_response = false }", "without"), ("{}", "with")]], f"{SCRIPT} nics without with"),
+}
+PYTHON = f"{ROOT}/target/python/bin/python -c 'import forebay as fb; fb.preset(\"websearch\").set(\"load\", 0.7).run(seeds=3).plot.slowdown().figure.savefig(\"/dev/stdout\", format=\"png\")'"
+# Minutes to hours of CPU, or what ./test playground and python build: only by name.
+LONG = {
+    "playground.png": Playground(),
+    "python-slowdown.png": Drawing([], PYTHON),
+    **{f"hiercc-{name}.svg": Suite("hiercc") for name in ("fig1", "fig2", "fig4-recommended-count", "fig5")},
+    **{f"hostcc-{name}.svg": Suite("hostcc") for name in ("fig2", "fig10", "fig18")},
+    **{f"pcc-dilemma-{name}.svg": Suite("pcc-dilemma") for name in ("fig1", "table1", "backlog-cachefollower")},
+    **{f"tcp-nv-{name}.svg": Suite("tcp-nv") for name in ("bursts", "queues")},
+}
+
+
+def run(command, folder, **more):
+    command = command.replace("{here}", str(HERE)).replace("scenarios/", f"{ROOT}/scenarios/")
+    done = subprocess.run(["bash", "-ec", f'forebay() {{ "{FOREBAY}" "$@"; }}; {command}'], cwd=folder, stderr=subprocess.PIPE, text=True, **{"stdout": subprocess.DEVNULL, **more})
+    if done.returncode not in (0, 3):
+        sys.exit(f"{command}: ended with {done.returncode}: {done.stderr.strip()[-300:]}")
+
+
+def size(png):
+    return list(struct.unpack(">II", png.read_bytes()[16:24]))
+
+
+def words(svg):
+    return re.findall(r">([^<>]+)<", svg.read_text())
+
+
+def differs(name, drawn, captions, kept):
+    """One clause if a picture is not that of the documentation."""
+    before = HERE / name
+    if not before.exists():
+        return "is not in docs/pictures"
+    if name.endswith(".svg"):
+        return None if words(drawn) == words(before) else "has other text"
+    if size(drawn) != size(before):
+        return f"is {size(drawn)} pixels instead of {size(before)}"
+    return None if captions == kept.get(name) else "has other captions"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--check", action="store_true", help="compare instead of replacing")
+    parser.add_argument("--list", action="store_true", help="what there is, and from what")
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    arguments = parser.parse_args()
+    known = {**PICTURES, **LONG}
+    if arguments.list:
+        for name, of in known.items():
+            print(f"{name:<40} {'; '.join(of.commands) or getattr(of, 'command', '') or 'forebay reproduce ' + of.suite}")
+        return 0
+    unknown = [name for name in arguments.names if name not in known]
+    if unknown:
+        sys.exit(f"there is no picture {unknown[0]}; --list has the names")
+    kept = json.loads(CAPTIONS.read_text()) if CAPTIONS.exists() else {}
+    stale = []
+    with tempfile.TemporaryDirectory(prefix="forebay-pictures-") as scratch:
+        folder, done = Path(scratch), set()
+        for name in arguments.names or PICTURES:
+            for command in known[name].commands:
+                if command not in done:
+                    run(command, folder)
+                done.add(command)
+            drawn = folder / name
+            captions = known[name].draw(folder, drawn)
+            if captions is None:
+                print(f"skipped: {name}: no browser here")
+                continue
+            if arguments.check:
+                why = differs(name, drawn, captions, kept)
+                print(f"{name}: {why or 'as in docs/pictures'}", flush=True)
+                stale += [name] if why else []
+                continue
+            shutil.copyfile(drawn, HERE / name)
+            if name.endswith(".png"):
+                kept[name] = captions
+            print(f"{name}: drawn", flush=True)
+    if not arguments.check:
+        CAPTIONS.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
+    if stale:
+        print(f"stale: {' '.join(stale)}; draw them again: docs/pictures/draw.py {' '.join(stale)}")
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
