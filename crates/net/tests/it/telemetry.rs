@@ -276,6 +276,7 @@ fn network(seed: u64, explicit: bool) -> (Fabric, Vec<Either>) {
         b: NodeId(b),
         rate: of(&mut rng, &rates),
         delay: Span::from_ns(1 + rng.below(delay)),
+        gap: Span::ZERO,
         loss: 0.0,
     };
     let cables = ends.into_iter().map(cable).collect();
