@@ -3,6 +3,7 @@
 use crate::args::Doctor;
 use crate::failure::Failure;
 use crate::{human, machine, say};
+use forebay_record::machine::free_memory;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -39,7 +40,7 @@ fn findings() -> Vec<Finding> {
     let mut all = vec![
         counted("forebay", format!("version {}", env!("CARGO_PKG_VERSION"))),
         counted("cores", format!("{}: so many seeds at a time, or threads", machine::cores())),
-        counted("memory", amount(machine::free_memory(), "free")),
+        counted("memory", amount(free_memory(), "free")),
         counted("disk", amount(machine::free_disk(Path::new(".")), "free here")),
         huge_pages(),
     ];
