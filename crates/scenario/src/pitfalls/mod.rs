@@ -12,7 +12,7 @@ mod pauses;
 mod recording;
 mod sources;
 mod timers;
-mod trips;
+pub(crate) mod trips;
 mod windows;
 
 use crate::plan::Plan;
