@@ -242,6 +242,7 @@ fn telemetry(
     rates.sort_unstable();
     rates.dedup();
     let known = Rates::covering(rates.iter().copied());
+    let known = known.map(|rates| rates.with_multi(scenario.fabric.switch.int_multi.unwrap_or(0)));
     known.map(Some).ok_or_else(|| {
         let rates: Vec<String> = rates.iter().map(BitsPerSec::to_string).collect();
         SimError::Fabric(format!(
