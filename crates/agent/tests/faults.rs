@@ -816,7 +816,7 @@ fn a_second_agent_with_another_state_folder_gets_no_victim_of_the_first() {
     let _ = fs::remove_dir_all(&below).or_else(|_| fs::remove_dir(&below));
 }
 
-/// Who freezes its own cgroup never runs again: nothing is frozen from the moment on in which somebody moves the agent there.
+/// A process that freezes its own cgroup never runs again. Nothing is frozen once the agent has been moved into the victim.
 #[test]
 fn an_agent_that_is_moved_into_its_victim_freezes_nothing_and_ends() {
     let mut place = Place::new("moved").patient();

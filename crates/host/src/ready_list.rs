@@ -68,7 +68,7 @@ struct Heap {
     taken: bool,
 }
 
-/// Whose turn it is: the least.
+/// Rank of a slot. The least rank has its turn.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 struct Rank {
     left: u64, // bytes to send
@@ -347,7 +347,7 @@ impl ReadyList {
         Some(shortest)
     }
 
-    /// Removes the slot that was taken last, where nobody has put it back.
+    /// Removes the slot that was taken last, if it was not put back.
     fn drop_taken(&mut self) {
         let heap = self.flows.heap();
         if heap.taken {

@@ -7,7 +7,7 @@ pub fn free_memory() -> Option<f64> {
     free_memory_under(Path::new("/"))
 }
 
-/// The same of a system whose files are under this folder.
+/// Free memory of a system whose files are under this folder.
 fn free_memory_under(root: &Path) -> Option<f64> {
     let read = |path: &str| std::fs::read_to_string(root.join(path)).ok();
     let info = read("proc/meminfo")?;

@@ -236,7 +236,7 @@ pub fn pitfalls(name: &str) -> (Vec<(&'static str, String, usize)>, usize) {
     (pairs.collect(), found.scenarios)
 }
 
-/// Runs every row, with pictures if `draw`: file name and SVG text. `on_progress` gets the number of experiments that are over.
+/// Runs every row of a suite or of a part of it, with pictures if `draw`: file name and SVG text. `on_progress` gets the number of experiments that are over.
 ///
 /// # Panics
 /// As [`run`].

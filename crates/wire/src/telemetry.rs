@@ -34,7 +34,7 @@ impl Rates {
         Some(all)
     }
 
-    /// The same with units of 128 B and 80 B times this at all ports; 0: by their rates.
+    /// These rates, with units of 128 B and 80 B times `multi` at all ports; 0: by their rates.
     #[must_use]
     pub fn with_multi(self, multi: u16) -> Self {
         Self { multi, ..self }

@@ -126,7 +126,7 @@ impl RunDir {
         self.added(run.seed, written)
     }
 
-    /// The same of a simulation whose samples may be many. `stop` is asked now and then; from when it says so, each table of samples takes
+    /// Adds a simulation whose samples may be many, as [`RunDir::add`] does. `stop` is asked now and then; from when it says so, each table of samples takes
     /// some more rows, and the others are left out, of the simulation too, which then counts as interrupted.
     ///
     /// # Errors

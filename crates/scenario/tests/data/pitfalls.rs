@@ -34,7 +34,7 @@ pub enum Ends {
     Unfinished,
     /// Its fabric carries twice as many packets for each byte that is delivered.
     Hops,
-    /// It is paused three times as often.
+    /// Its fabric is paused three times as often.
     Pauses,
     /// Results are to the bit those of the scenario with these settings instead, and not those of the neighbour.
     As(Sets),
