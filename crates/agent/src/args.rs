@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::act::journal::STATE;
 use crate::config::Mode;
 use crate::metrics::Address;
 use clap::{Args, Parser, Subcommand};
@@ -137,9 +138,6 @@ pub struct Undo {
     #[arg(long, value_name = "DIR", default_value = STATE)]
     pub state: PathBuf,
 }
-
-/// Where the journal is and who runs: gone with the machine, as is what it speaks of.
-const STATE: &str = "/run/forebay";
 
 /// Where `watch` looks for the metrics of an agent that runs.
 const METRICS: &str = "/run/forebay/metrics";

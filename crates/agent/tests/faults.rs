@@ -768,6 +768,54 @@ fn undo_ends_an_agent_that_hangs_and_lifts_what_it_left() {
     }
 }
 
+/// Agents with state folders of their own know nothing of each other's journals: the second one gets no victim of the first, nor a cgroup that holds one.
+#[test]
+fn a_second_agent_with_another_state_folder_gets_no_victim_of_the_first() {
+    let mut place = Place::new("second").patient();
+    place.calm = true;
+    let (agent, guard, _) = place.start();
+    let of = |name: &str, cgroup: &str| {
+        let config = format!(
+            "mode = \"enforce\"\n[[victim]]\ncgroup = \"{cgroup}\"\nladder = [\"freeze\"]\n"
+        );
+        fs::write(place.file(name), config).expect("written");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_forebay-agent"));
+        let (config, signals) = (place.file(name), place.file("signals"));
+        let args = [Path::new("run"), &config, Path::new("--signals"), &signals];
+        command.args(args).args(["--for", "1s"]).arg("--root").arg(&place.root);
+        command.arg("--state").arg(place.file("other")).output().expect("it runs")
+    };
+    let below = place.folder_of_cgroup.join("below");
+    fs::create_dir(&below).expect("made");
+    if place.victim.is_none() {
+        fs::write(below.join("cgroup.freeze"), "0\n").expect("written");
+    }
+    let state = place.file("state");
+    for (cgroup, what) in [
+        (place.cgroup.clone(), "acts on it"),
+        (format!("{}/below", place.cgroup), "acts on a cgroup that holds it"),
+    ] {
+        let out = of("second.toml", &cgroup);
+        let said = String::from_utf8_lossy(&out.stderr);
+        let whom = format!("another agent, process {guard} with its state in {}", state.display());
+        assert!(
+            out.status.code() == Some(1) && said.contains(&whom) && said.contains(what),
+            "{said}"
+        );
+        assert!(!place.file("other").join("journal").exists(), "nothing has begun");
+    }
+    // Once the first one is gone, by whatever, the victim is free.
+    signal_if_there(guard, Signal::KILL);
+    agent.wait_with_output().expect("it has been killed");
+    wait("the second one gets it", || {
+        let out = of("second.toml", &place.cgroup);
+        let said = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert!(!said.contains("another agent"), "{said}");
+        (out.status.code() == Some(0)).then_some(())
+    });
+    let _ = fs::remove_dir_all(&below).or_else(|_| fs::remove_dir(&below));
+}
+
 /// A process that freezes its own cgroup never runs again. Nothing is frozen once the agent has been moved into the victim.
 #[test]
 fn an_agent_that_is_moved_into_its_victim_freezes_nothing_and_ends() {

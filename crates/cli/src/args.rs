@@ -243,6 +243,9 @@ pub struct Sweep {
     /// Directory of the sweep; complete runs in it are kept [default: results/NAME-sweep]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Start even if the sweep is expected to need more memory or disk than is free
+    #[arg(long)]
+    pub over_budget: bool,
     /// Print sweep.json on stdout instead of the table
     #[arg(long)]
     pub json: bool,
@@ -503,6 +506,9 @@ pub struct Compare {
     /// Compare runs with different definitions; the page lists the differences
     #[arg(long)]
     pub force: bool,
+    /// Start simulations even if they are expected to need more memory or disk than is free
+    #[arg(long)]
+    pub over_budget: bool,
     /// Print all numbers as JSON on stdout instead of the table
     #[arg(long)]
     pub json: bool,

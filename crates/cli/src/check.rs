@@ -15,6 +15,7 @@ use forebay_scenario::plan::Plan;
 use forebay_scenario::resolved_with;
 use forebay_scenario::workload::{Hosts, forecast};
 use forebay_sim::{Options, Simulation};
+use forebay_study::estimate::Needs;
 use serde_json::json;
 use std::path::Path;
 
@@ -57,7 +58,7 @@ pub fn check(args: &Check) -> Result<(), Failure> {
     let (one, all) = (estimate.memory(1, 1), estimate.memory(seeds, cores()));
     let disk = estimate.disk * runs as f64;
     // Before anything is laid out, which may itself take what there is not.
-    let warnings = here.too_small(all, disk);
+    let warnings = here.too_small(&Needs { memory: all, process: all, disk });
     if !args.json {
         warnings.iter().for_each(|warning| say::warning(warning));
     }

@@ -144,6 +144,7 @@ fn simulated(args: &Compare, file: &Path) -> Result<PathBuf, Failure> {
         out: Some(dir.clone()),
         json: false,
         resume: false,
+        over_budget: args.over_budget,
         show: quiet,
     });
     match ran {

@@ -3,6 +3,7 @@
 use crate::args::Doctor;
 use crate::failure::Failure;
 use crate::{human, machine, say};
+use forebay_record::machine::free_memory;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -42,7 +43,7 @@ fn findings() -> Vec<Finding> {
             "cores",
             format!("{}: seeds or threads that run at the same time", machine::cores()),
         ),
-        counted("memory", amount(machine::free_memory(), "free")),
+        counted("memory", amount(free_memory(), "free")),
         counted("disk", amount(machine::free_disk(Path::new(".")), "free here")),
         huge_pages(),
     ];

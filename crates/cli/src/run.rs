@@ -14,6 +14,7 @@ use forebay_scenario::pitfalls::pitfalls;
 use forebay_scenario::plan::Plan;
 use forebay_scenario::presets::{self, Preset};
 use forebay_sim::Options;
+use forebay_study::estimate::Needs;
 use forebay_study::progress::State;
 use forebay_study::seeds::{End, Left, View, Work, side_by_side};
 use serde_json::json;
@@ -46,13 +47,10 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     let meter = Meter::new(args.show); // its clock begins with the run
     let threads = threads(args.threads);
     let jobs = args.jobs.unwrap_or_else(|| cores() / threads).clamp(1, scenario.seeds.len());
-    let memory = estimate.memory(scenario.seeds.len(), jobs);
-    let disk = estimate.disk * scenario.seeds.len() as f64;
-    let too_small = here.too_small(memory, disk);
-    if let (Some(why), false) = (too_small.first(), args.over_budget) {
-        let text = format!("{}: {why}; --over-budget starts the run anyway", args.input.name());
-        return Err(Failure::Input(text));
-    }
+    let needs = Needs::of_run(&estimate, scenario.seeds.len(), jobs);
+    let too_small = here
+        .gate(&needs, args.over_budget, "--over-budget")
+        .map_err(|why| Failure::Input(format!("{}: {why}", args.input.name())))?;
     let pairs: Vec<String> = pitfalls(scenario, &plan).into_iter().map(|one| one.text).collect();
     too_small.iter().chain(&pairs).for_each(|warning| say::warning(warning));
     interrupt::listen(); // before there is an agent or a folder to leave behind
@@ -114,6 +112,9 @@ pub fn run(args: &Run) -> Result<(), Failure> {
         });
     }
 
+    // An interrupt may come while the last rows are written.
+    let cut = recorder.runs.iter().any(|run| run.interrupted);
+    let end = if matches!(end, End::All) && cut { End::Interrupted } else { end };
     match end {
         End::Undeliverable => Err(recorder.failure.unwrap_or(Failure::NobodyReads)),
         End::Refused(refusal) => {
@@ -131,6 +132,13 @@ pub fn run(args: &Run) -> Result<(), Failure> {
         }
         End::All | End::Interrupted | End::Bug => {
             let stalled = std::mem::take(&mut recorder.stalled);
+            let left_out = recorder.dir.as_ref().map_or_else(Vec::new, RunDir::left_out);
+            for (table, rows) in left_out {
+                say::note(&format!(
+                    "{table}: {} after the interrupt were left out",
+                    human::counted(rows as usize, "row")
+                ));
+            }
             let (finished, runs) = recorder.finish(&meter, jobs * threads)?;
             print(args, &place, &finished, &meter)?;
             match end {
@@ -282,7 +290,7 @@ impl Recorder {
     }
 
     fn take(&mut self, left: Left) -> bool {
-        let Left { outcome, captures } = left;
+        let Left { mut outcome, captures } = left;
         let seed = outcome.record.seed;
         for warning in &outcome.warnings {
             if !self.said.contains(warning) {
@@ -307,7 +315,8 @@ impl Recorder {
             self.stalled.push(seed);
         }
         let Some(dir) = &mut self.dir else { return false };
-        match dir.add(&outcome.record).and_then(|()| dir.captured(captures)) {
+        let added = dir.add_until(&mut outcome.record, &interrupt::requested);
+        match added.and_then(|()| dir.captured(captures)) {
             Ok(()) => {
                 self.runs.push(outcome.record);
                 true

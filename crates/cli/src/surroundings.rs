@@ -1,11 +1,12 @@
 //! Surroundings of the simulations in this process: clock, files, memory and the user.
 
 use crate::agent::Lockstep;
-use crate::machine::{free_memory, resident_bytes};
+use crate::machine::resident_bytes;
 use crate::{clock, interrupt, say};
 use forebay_laws::host_driver::lockstep::Line;
 use forebay_record::capture::CaptureFiles;
 use forebay_record::law_logs::LawLogFiles;
+use forebay_record::machine::free_memory;
 use forebay_record::{About, RecordError, RunRecord, save};
 use forebay_study::seeds::Surroundings;
 use std::path::Path;
@@ -58,7 +59,7 @@ impl Surroundings for Here<'_> {
 
     fn save(&self, so_far: &RunRecord) -> Result<(), String> {
         let Some(about) = self.save else { return Ok(()) };
-        save(self.dir, about, so_far).map_err(|error| self.in_words(&error))
+        save(self.dir, about, so_far, &|| self.stop()).map_err(|error| self.in_words(&error))
     }
 
     fn law_logs(&self, seed: u64) -> LawLogFiles {

@@ -56,8 +56,16 @@ pub struct ReadyFlows {
 enum Rest {
     Cycle(Levels),
     Queue(VecDeque<u32>),
-    Heap(Vec<u32>), // a binary heap of slots; their ranks say where each one is
+    Heap(Heap),
     Fair(FairQueue),
+}
+
+/// A binary heap of slots. Their ranks say where each one is.
+#[derive(Clone, Debug, Default)]
+struct Heap {
+    slots: Vec<u32>,
+    // The first slot was taken. It stays there until the next call: a flow that is put back at once is the shortest still, and nothing moves.
+    taken: bool,
 }
 
 /// Rank of a slot. The least rank has its turn.
@@ -74,7 +82,7 @@ impl ReadyFlows {
         let rest = match order {
             PullOrder::RoundRobin => None,
             PullOrder::Fifo => Some(Rest::Queue(VecDeque::new())),
-            PullOrder::Srpt => Some(Rest::Heap(Vec::new())),
+            PullOrder::Srpt => Some(Rest::Heap(Heap::default())),
             PullOrder::Fq { .. } => Some(Rest::Fair(FairQueue::of_class(class))),
         };
         Self { rest: rest.map(Box::new), ..Self::default() }
@@ -91,13 +99,13 @@ impl ReadyFlows {
     fn settle(&mut self) {
         self.top = match self.rest.as_deref() {
             Some(Rest::Queue(slots)) => u64::from(!slots.is_empty()),
-            Some(Rest::Heap(heap)) => u64::from(!heap.is_empty()),
+            Some(Rest::Heap(heap)) => u64::from(heap.slots.len() > usize::from(heap.taken)),
             Some(Rest::Fair(queue)) => u64::from(!queue.is_empty()),
             None | Some(Rest::Cycle(_)) => self.top,
         };
     }
 
-    fn heap(&mut self) -> &mut Vec<u32> {
+    fn heap(&mut self) -> &mut Heap {
         match self.rest.as_deref_mut() {
             Some(Rest::Heap(heap)) => heap,
             _ => unreachable!("only SRPT has a heap"),
@@ -165,7 +173,7 @@ impl ReadyList {
         }
         if self.ranks() {
             self.first -= 1;
-            self.rank(slot, left(), self.first);
+            return self.rejoin_heap(slot, Rank { left: left(), turn: self.first, at: 0 });
         }
         self.rejoin(slot);
     }
@@ -193,8 +201,12 @@ impl ReadyList {
 
     /// The bytes that a flow has still to send are `left` now. False if the flow is not in this list.
     pub fn update(&mut self, slot: u32, left: u64) -> bool {
-        let Some(rank) = self.ranks.get_mut(slot as usize) else { return false };
-        if self.flows.heap().get(rank.at as usize) != Some(&slot) {
+        if slot as usize >= self.ranks.len() {
+            return false;
+        }
+        self.drop_taken();
+        let rank = &mut self.ranks[slot as usize];
+        if self.flows.heap().slots.get(rank.at as usize) != Some(&slot) {
             return false;
         }
         rank.left = left;
@@ -303,25 +315,51 @@ impl ReadyList {
     }
 
     fn join_heap(&mut self, slot: u32) {
-        let heap = self.flows.heap();
-        heap.push(slot);
-        let last = heap.len() - 1;
+        self.drop_taken();
+        let slots = &mut self.flows.heap().slots;
+        slots.push(slot);
+        let last = slots.len() - 1;
         self.sift_up(last);
     }
 
-    fn take_shortest(&mut self) -> Option<u32> {
+    /// A slot with a new rank that was taken last, most often.
+    #[inline(never)]
+    fn rejoin_heap(&mut self, slot: u32, rank: Rank) {
         let heap = self.flows.heap();
-        if heap.is_empty() {
-            return None;
+        if heap.taken && heap.slots[0] == slot {
+            heap.taken = false;
+            let was = std::mem::replace(&mut self.ranks[slot as usize], rank);
+            if was < rank {
+                self.sift_down(0);
+            }
+        } else {
+            self.ranks[slot as usize] = rank;
+            self.join_heap(slot);
         }
-        let shortest = heap.swap_remove(0);
-        self.sift_down(0);
+        self.flows.top = 1;
+    }
+
+    fn take_shortest(&mut self) -> Option<u32> {
+        self.drop_taken();
+        let heap = self.flows.heap();
+        let shortest = *heap.slots.first()?;
+        heap.taken = true;
         Some(shortest)
+    }
+
+    /// Removes the slot that was taken last, if it was not put back.
+    fn drop_taken(&mut self) {
+        let heap = self.flows.heap();
+        if heap.taken {
+            heap.taken = false;
+            heap.slots.swap_remove(0);
+            self.sift_down(0);
+        }
     }
 
     /// Moves the slot at this place up to where it belongs, and says where that is.
     fn sift_up(&mut self, mut at: usize) -> usize {
-        let (heap, ranks) = (self.flows.heap(), &mut self.ranks);
+        let (heap, ranks) = (&mut self.flows.heap().slots, &mut self.ranks);
         let rank_at = |heap: &[u32], ranks: &[Rank], at: usize| ranks[heap[at] as usize];
         while at > 0 && rank_at(heap, ranks, at) < rank_at(heap, ranks, (at - 1) / 2) {
             heap.swap(at, (at - 1) / 2);
@@ -334,7 +372,7 @@ impl ReadyList {
 
     /// Moves the slot at this place down to where it belongs.
     fn sift_down(&mut self, mut at: usize) {
-        let (heap, ranks) = (self.flows.heap(), &mut self.ranks);
+        let (heap, ranks) = (&mut self.flows.heap().slots, &mut self.ranks);
         let rank_at = |heap: &[u32], ranks: &[Rank], at: usize| ranks[heap[at] as usize];
         loop {
             let below = 2 * at + 1..heap.len().min(2 * at + 3);

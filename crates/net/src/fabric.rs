@@ -16,6 +16,8 @@ pub struct Cable {
     pub rate: BitsPerSec,
     /// Propagation delay.
     pub delay: Span,
+    /// Time of the gap after a frame. The wire is busy with it when the frame is complete already. Less than `delay`, or both are zero.
+    pub gap: Span,
     /// Share of packets lost at random.
     pub loss: f64,
 }
@@ -29,8 +31,18 @@ pub struct Direction {
     pub link: LinkId,
     /// Index of the cable.
     pub cable: u32,
-    /// From the last bit sent to the arrival at the peer: propagation plus the peer's ingress latency.
+    /// From the end of a transmission to the arrival at the peer: propagation plus the peer's ingress latency, less the gap that
+    /// ends each transmission.
     pub flight: Span,
+    /// The gap that ends each transmission.
+    pub gap: Span,
+}
+
+impl Cable {
+    /// From the end of a transmission, gap included, to the arrival of the frame at the other end.
+    pub fn flight(&self) -> Span {
+        self.delay.saturating_sub(self.gap)
+    }
 }
 
 /// A fabric, numbered. Port `p` of a node leads to its `p`-th neighbour in canonical order, and ingress port `p` is the
@@ -99,7 +111,7 @@ impl Fabric {
             .iter()
             .map(|(to, kind, from, i)| {
                 let (lookahead, busy_rate) = match kind {
-                    0 => (cables[*i as usize].delay + ingress(*to), busy(&cables[*i as usize])),
+                    0 => (cables[*i as usize].flight() + ingress(*to), busy(&cables[*i as usize])),
                     _ => (control[*i as usize].2, 0.0),
                 };
                 LinkSpec { from: home(*from), to: home(*to), lookahead, busy_rate }
@@ -118,8 +130,10 @@ impl Fabric {
             by_node.to_mut().sort_unstable();
         }
         for (node, _, peer, i) in by_node.iter().filter(|o| o.1 == 0) {
-            let flight = cables[*i as usize].delay + ingress(*peer);
-            ports.push(Direction { peer: *peer, link: link_of(*node, *peer), cable: *i, flight });
+            let cable = &cables[*i as usize];
+            let (flight, gap) = (cable.flight() + ingress(*peer), cable.gap);
+            let link = link_of(*node, *peer);
+            ports.push(Direction { peer: *peer, link, cable: *i, flight, gap });
             first_port[node.0 as usize + 1] += 1;
         }
         for n in 0..nodes as usize {

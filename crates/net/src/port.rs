@@ -272,7 +272,10 @@ impl Port {
         let settings = &self.cold.settings;
         self.cold.serializer = serializer(settings);
         self.cold.whole = whole.unwrap_or(0);
-        let code = settings.telemetry.and_then(|rates| rates.code(settings.rate));
+        let code = settings.telemetry.and_then(|rates| {
+            let one_unit = if rates.multi() > 0 { telemetry::ONE_UNIT } else { 0 };
+            Some(rates.code(settings.rate)? | one_unit)
+        });
         self.scheduled.code = code.unwrap_or(NOTHING);
         self.derive_mode();
     }

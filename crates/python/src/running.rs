@@ -7,12 +7,14 @@ use crate::results::Results;
 use forebay_laws::flow::own::Own;
 use forebay_record::capture::CaptureFiles;
 use forebay_record::law_logs::LawLogFiles;
+use forebay_record::machine::{free_address_space, free_memory};
 use forebay_record::{About, IfExists, RecordError, RunDir, RunRecord, Volatile, save};
 use forebay_scenario::Loaded;
+use forebay_scenario::model::Scenario;
 use forebay_scenario::plan::Plan;
 use forebay_sim::Options;
 use forebay_study::about::{InPython, about_under, laws};
-use forebay_study::estimate::Estimate;
+use forebay_study::estimate::{Estimate, Machine, Needs};
 use forebay_study::expect;
 use forebay_study::progress::{Pace, State, facts};
 use forebay_study::seeds::{End, Left, Surroundings, View, Work, side_by_side};
@@ -34,12 +36,49 @@ pub(crate) struct Run {
     pub command: String,
     /// Laws in Python.
     pub laws: Vec<PythonLaw>,
+    /// Room for files, and whether to start with too little of it or of memory; `None`: it starts in any case.
+    pub budget: Option<Budget>,
+}
+
+/// When to start with too little.
+pub(crate) struct Budget {
+    /// Bytes free where files go.
+    pub disk: Option<f64>,
+    /// Start all the same.
+    pub over: bool,
+}
+
+/// Words that have work start in any case.
+pub(crate) const OVER: &str = "over_budget=True";
+
+/// This machine, for files at a place.
+pub(crate) fn machine(disk: Option<f64>, place: Option<&Path>) -> Machine {
+    let place = place.map_or(String::new(), |place| place.display().to_string());
+    Machine { memory: free_memory(), space: free_address_space(), disk, place }
+}
+
+/// Warnings of too little memory or disk, or the refusal.
+fn gate(scenario: &Scenario, how: &Run, jobs: usize) -> Result<Vec<String>, String> {
+    let Some(budget) = &how.budget else { return Ok(Vec::new()) };
+    let plan = Plan::of(&scenario.fabric);
+    let estimate = Estimate::of(scenario, &plan);
+    let here = machine(budget.disk.filter(|_| how.out.is_some()), how.out.as_deref());
+    if let Some(why) = here.hopeless(scenario, &estimate) {
+        return Err(why);
+    }
+    let estimate = here.measured(scenario, &plan, estimate);
+    let mut needs = Needs::of_run(&estimate, scenario.seeds.len(), jobs);
+    if how.out.is_none() {
+        needs.disk = 0.0;
+    }
+    here.gate(&needs, budget.over, OVER)
 }
 
 /// What surrounds the simulations: this process, and a run directory where one is wanted.
 struct Here<'a> {
     began: Instant,
     stop: AtomicBool,
+    signal: Mutex<Option<PyErr>>, // raised while rows were written
     warnings: Mutex<Vec<String>>,
     dir: Option<&'a Path>,
     about: &'a About,
@@ -77,7 +116,7 @@ impl Surroundings for Here<'_> {
 
     fn save(&self, so_far: &RunRecord) -> Result<(), String> {
         let Some(dir) = self.dir else { return Ok(()) };
-        save(dir, self.about, so_far).map_err(|error| error.to_string())
+        save(dir, self.about, so_far, &|| self.stop()).map_err(|error| error.to_string())
     }
 
     fn law_logs(&self, seed: u64) -> LawLogFiles {
@@ -86,6 +125,20 @@ impl Surroundings for Here<'_> {
 
     fn in_words(&self, error: &RecordError) -> String {
         error.to_string()
+    }
+}
+
+impl Here<'_> {
+    /// Whether to stop, also for a signal that the interpreter has not looked at yet.
+    fn asked(&self) -> bool {
+        if !self.stop()
+            && let Err(error) = Python::attach(|py| py.check_signals())
+        {
+            self.stop.store(true, Ordering::Relaxed);
+            let mut signal = self.signal.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            signal.get_or_insert(error);
+        }
+        self.stop()
     }
 }
 
@@ -114,6 +167,10 @@ pub(crate) fn run(py: Python<'_>, place: &str, loaded: &Loaded, how: Run) -> PyR
             "output.capture and output.law_log write files: give a directory for them, run(out=\"results/mine\")",
         ));
     }
+    let threads = how.threads.clamp(1, cores());
+    let jobs = how.jobs.unwrap_or_else(|| cores() / threads).clamp(1, scenario.seeds.len());
+    let too_small =
+        py.detach(|| gate(scenario, &how, jobs)).map_err(|why| errors::refused(place, why))?;
     let exists = if how.force { IfExists::Replace } else { IfExists::Refuse };
     let mut dir: Option<RunDir> = match &how.out {
         Some(out) => {
@@ -126,14 +183,14 @@ pub(crate) fn run(py: Python<'_>, place: &str, loaded: &Loaded, how: Run) -> PyR
     let here = Here {
         began: Instant::now(),
         stop: AtomicBool::new(false),
+        signal: Mutex::default(),
         warnings: Mutex::default(),
         dir: at.as_deref(),
         about: &about,
         laws: law::laws(py, &how.laws, &raised_by_laws),
         raised: raised_by_laws.clone(),
     };
-    let threads = how.threads.clamp(1, cores());
-    let jobs = how.jobs.unwrap_or_else(|| cores() / threads).clamp(1, scenario.seeds.len());
+    too_small.iter().for_each(|warning| here.warn(warning));
     let work =
         Work { scenario, options: Options { threads, ..Options::default() }, jobs, around: &here };
     let estimate = Estimate::of(scenario, &Plan::of(&scenario.fabric));
@@ -161,14 +218,14 @@ pub(crate) fn run(py: Python<'_>, place: &str, loaded: &Loaded, how: Run) -> PyR
                 raised.get_or_insert(error);
             }
         };
-        side_by_side(&work, tick, |Left { outcome, captures }| {
+        side_by_side(&work, tick, |Left { mut outcome, captures }| {
             outcome.warnings.iter().for_each(|warning| here.warn(warning));
             let seed = outcome.record.seed;
             stalls.extend(outcome.stall.map(|why| format!("seed {seed} stalled: {why}")));
             let kept = match (&mut dir, captures) {
-                (Some(dir), captures) => {
-                    dir.add(&outcome.record).and_then(|()| dir.captured(captures))
-                }
+                (Some(dir), captures) => dir
+                    .add_until(&mut outcome.record, &|| here.asked())
+                    .and_then(|()| dir.captured(captures)),
                 (None, _) => Ok(()),
             };
             runs.push(outcome.record);
@@ -176,6 +233,8 @@ pub(crate) fn run(py: Python<'_>, place: &str, loaded: &Loaded, how: Run) -> PyR
         })
     });
     let wall_s = here.began.elapsed().as_secs_f64();
+    let signal = here.signal.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+    let raised = raised.or(signal);
     let nothing = runs.is_empty() && !matches!(end, End::Undeliverable);
     if nothing || matches!(end, End::Refused(_)) {
         dir.take().into_iter().for_each(RunDir::abandon);

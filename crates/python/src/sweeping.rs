@@ -4,10 +4,11 @@
 
 use crate::errors;
 use crate::law::PythonLaw;
-use crate::running::{Run, no_flow_under, run};
+use crate::running::{OVER, Run, machine, no_flow_under, run};
 use forebay_record::{RecordError, RunDir, RunRecord, write_whole};
 use forebay_scenario::{Loaded, text, text_with};
 use forebay_study::about::{self, InPython};
+use forebay_study::estimate::Needs;
 use forebay_study::expect::Problems;
 use forebay_study::sweep::{Plan, Store, Tables, is_done, terminal};
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -62,6 +63,7 @@ impl From<Problems> for Refusal {
 #[pyclass(frozen, module = "forebay._core")]
 pub struct Sweep {
     folder: Folder,
+    place: String, // begins sentences
     plan: Arc<Plan>,
     tables: Mutex<Option<Tables>>,
 }
@@ -92,7 +94,8 @@ impl Sweep {
         if let Some(law) = plan.laws.iter().find(|law| !there.contains(&law.like)) {
             return Err(no_flow_under(&law.like, &there.into_iter().collect::<Vec<_>>()));
         }
-        Ok(Self { folder: Folder(dir), plan: Arc::new(plan), tables: Mutex::new(None) })
+        let (folder, place) = (Folder(dir), place.to_string());
+        Ok(Self { folder, place, plan: Arc::new(plan), tables: Mutex::new(None) })
     }
 
     #[getter]
@@ -117,6 +120,23 @@ impl Sweep {
             (run.hash.clone(), run.title.clone(), run.text.clone(), is_done(&self.folder, run))
         };
         self.plan.runs.iter().map(one).collect()
+    }
+
+    /// Sentences about too little memory or disk for so many runs at a time, of which this many bytes are free.
+    fn budget(
+        &self,
+        py: Python<'_>,
+        jobs: usize,
+        disk: Option<f64>,
+        over_budget: bool,
+    ) -> PyResult<Vec<String>> {
+        let gate = || {
+            let all = self.plan.runs.iter();
+            let left: Vec<_> = all.filter(|run| !is_done(&self.folder, run)).collect();
+            let needs = Needs::of_sweep(&self.plan, &left, jobs);
+            machine(disk, Some(&self.folder.0)).gate(&needs, over_budget, OVER)
+        };
+        py.detach(gate).map_err(|why| errors::refused(&self.place, why))
     }
 
     /// Writes the tables of what is complete.
@@ -203,6 +223,7 @@ pub fn simulate_run(
         started,
         command: String::new(),
         laws,
+        budget: None,
     };
     let results = run(py, "", &loaded, how)?;
     if results.runs.iter().any(|run| run.interrupted) {

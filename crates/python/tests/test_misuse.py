@@ -121,3 +121,37 @@ def test_a_law_with_a_method_that_nothing_calls_is_no_law(small):
     reno = small.set(law="reno")
     refused(TypeError, "Nothing has no method of a law", lambda: reno.run(laws={"reno": Nothing}, progress=False))
     assert reno.run(seeds=1, laws={"reno": Alone}, progress=False).flows.rows
+
+
+HUGE = """
+version = 1
+stop = { time = "1s", flows = "all" }
+[fabric]
+kind = "star"
+hosts = 64
+host_link = { rate = "100Gbps", delay = "1us" }
+[transport]
+kind = "tcp"
+law = "dctcp"
+[[traffic]]
+kind = "poisson"
+sizes = "10KB"
+load = 0.01
+[output]
+queues = { every = "1ns" }
+"""
+
+
+def test_what_needs_more_memory_or_disk_than_there_is_does_not_start(tmp_path):
+    huge = fb.scenario(HUGE)
+    starts = "over_budget=True starts it all the same"
+    refused(fb.ScenarioError, starts, lambda: huge.run(out=tmp_path / "run", progress=False))
+    refused(fb.ScenarioError, "of memory and", lambda: huge.run(progress=False))
+    out = tmp_path / "sweep"
+    refused(fb.ScenarioError, starts, lambda: fb.sweep(huge, {"load": [0.01, 0.02]}, out=out, progress=False))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_told_to_start_above_the_budget_starts(small, tmp_path):
+    assert small.run(over_budget=True, progress=False).seeds == small.run(progress=False).seeds
+    fb.sweep(small, {"load": [0.1]}, seeds=1, out=tmp_path / "sweep", progress=False, over_budget=True)

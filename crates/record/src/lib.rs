@@ -14,6 +14,7 @@ mod error;
 pub mod frame;
 pub mod judge;
 pub mod law_logs;
+pub mod machine;
 mod memory_series;
 pub mod messages;
 mod part;

@@ -644,6 +644,35 @@ pub struct RunRecord {
 }
 
 impl RunRecord {
+    /// Keeps the first rows that it has in a table of samples.
+    pub(crate) fn keep(&mut self, table: &str, rows: u64) {
+        let mut left = usize::try_from(rows).unwrap_or(usize::MAX);
+        let mut part = |len: usize| {
+            let kept = left.min(len);
+            left -= kept;
+            kept
+        };
+        match table {
+            "series.csv" => {
+                for series in &mut self.series {
+                    let kept = part(series.at.len());
+                    series.at.truncate(kept);
+                    series.values.truncate(kept);
+                }
+                self.series.retain(|series| !series.at.is_empty());
+            }
+            "memory_series.csv" => {
+                for series in &mut self.memory_series {
+                    let kept = part(series.samples.len());
+                    series.samples.truncate(kept);
+                    series.by_antagonist.truncate(kept * series.antagonists);
+                }
+                self.memory_series.retain(|series| !series.samples.is_empty());
+            }
+            _ => self.links.truncate(left),
+        }
+    }
+
     /// Rows of this simulation in all tables of a run directory.
     pub fn rows(&self) -> u64 {
         let tables = [

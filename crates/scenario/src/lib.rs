@@ -31,6 +31,7 @@ pub mod reference;
 mod scenario;
 mod schema;
 mod shapers;
+mod stamps;
 mod stop;
 mod topology;
 mod traffic;

@@ -166,7 +166,7 @@ pub struct Rdma {
     /// Packets per ACK; one where the law looks at each. The last packet that may leave is always acknowledged. Default: 1.
     #[schemars(range(min = 1, max = 65_535))]
     pub ack_every: u32,
-    /// Most that a queue pair has in flight, whatever its law says: "none", "bdp", or so much payload. Default: "none";
+    /// Most that a queue pair has in flight, whatever its law says: "none", "bdp", or so much payload; never above 2GiB. Default: "none";
     /// "bdp" with recovery = "selective" (IRN, BDP-FC).
     pub max_inflight: InflightCap,
     /// Go-back-N: time after which the receiver reports the same gap again. Default: 500us (public HPCC simulator).

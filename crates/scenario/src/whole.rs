@@ -13,6 +13,7 @@ use crate::pause;
 use crate::plan::{self, Plan};
 use crate::scenario::Scenario;
 use crate::shapers;
+use crate::stamps;
 use crate::stop;
 use crate::traffic::{self, Around, Traffic, TrafficKind, pairs};
 use crate::transport;
@@ -55,6 +56,7 @@ pub(crate) fn check(scenario: &mut Scenario, stem: &str, judge: &mut Judge<'_>) 
     }
     let plan = Plan::of(&s.fabric);
     plan::check(judge, &s.fabric, &plan);
+    stamps::check(judge, s, &plan);
     let paths = s.transports.keys().map(|name| transport::path(name));
     let mut paths = paths.chain(["transport".into()]);
     let said = paths.any(|path| judge.given(&format!("{path}.delayed_ack")));

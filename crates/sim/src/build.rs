@@ -168,7 +168,7 @@ fn lay_cables(
     machines: &[Vec<NodeId>],
     table: &workload::Table,
 ) -> Fabric {
-    let cables = plan.cables.iter().map(cable).collect();
+    let cables = plan.cables.iter().map(|planned| cable(planned, scenario.fabric.gap())).collect();
     let homes = machine::homes(machines, plan.hosts);
     let size = (plan.names.len() as u32, plan.hosts as u32);
     let latency = scenario.fabric.switch.latency;
@@ -242,6 +242,7 @@ fn telemetry(
     rates.sort_unstable();
     rates.dedup();
     let known = Rates::covering(rates.iter().copied());
+    let known = known.map(|rates| rates.with_multi(scenario.fabric.switch.int_multi.unwrap_or(0)));
     known.map(Some).ok_or_else(|| {
         let rates: Vec<String> = rates.iter().map(BitsPerSec::to_string).collect();
         SimError::Fabric(format!(
@@ -281,14 +282,20 @@ fn rpc(traffic: &model::Traffic) -> Option<model::Rpc> {
     }
 }
 
-fn cable(planned: &plan::PlannedCable) -> Cable {
+fn cable(planned: &plan::PlannedCable, gap: Bytes) -> Cable {
     Cable {
         a: NodeId(planned.a),
         b: NodeId(planned.b),
         rate: planned.link.rate,
         delay: planned.link.delay,
+        gap: gap_time(planned.link, gap),
         loss: planned.loss,
     }
+}
+
+/// Time of the gap of a frame on a link. At most half of the delay, which is what windows may be long.
+fn gap_time(link: model::Link, gap: Bytes) -> Span {
+    link.rate.time_for(gap).min(link.delay / 2)
 }
 
 /// What belongs to one host of all that is laid out by host.

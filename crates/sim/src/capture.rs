@@ -201,7 +201,7 @@ impl Taps {
                     peer: directions[index].peer,
                     link: directions[index].link,
                     latency: fabric.links()[fabric.in_link(node, index).0 as usize].lookahead
-                        - cable.delay,
+                        - cable.flight(),
                     rate: cable.rate,
                     overhead: scenario.fabric.wire_overhead.get(),
                     inbound: capture.direction != Direction::Out,

@@ -13,7 +13,7 @@ use crate::host::{Common, Host};
 use crate::node::AnyNode;
 use crate::watch::{Watch, WatchedOut};
 use forebay_engine::{Flying, LinkId, Node, NodeId, Out, Visitor};
-use forebay_net::{Fabric, Port, PortFault, Recalled, Switch};
+use forebay_net::{Direction, Fabric, Port, PortFault, Recalled, Switch};
 use forebay_record::FlowRow;
 use forebay_record::why::{
     Ahead, Arrived, FollowedFlow, Found, HostStages, Left, LinkOf, Log, NodeLog, PacketId, Paused,
@@ -691,12 +691,13 @@ pub(crate) fn gather(built: &Built, nodes: &mut [AnyNode], rows: &[FlowRow]) -> 
 
 /// All links of cables, from port to port; links of control lead from nowhere to nowhere.
 fn links(fabric: &Fabric) -> Vec<LinkOf> {
-    let nowhere = LinkOf { from: u32::MAX, to: u32::MAX, flight: Span::ZERO };
+    let (from, to) = (u32::MAX, u32::MAX);
+    let nowhere = LinkOf { from, to, flight: Span::ZERO, gap: Span::ZERO };
     let mut links = vec![nowhere; fabric.links().len()];
     for node in 0..fabric.nodes() {
         for direction in fabric.ports_of(NodeId(node)) {
-            let (to, flight) = (direction.peer.0, direction.flight);
-            links[direction.link.0 as usize] = LinkOf { from: node, to, flight };
+            let Direction { peer, link, flight, gap, .. } = *direction;
+            links[link.0 as usize] = LinkOf { from: node, to: peer.0, flight, gap };
         }
     }
     links

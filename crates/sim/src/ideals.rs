@@ -132,7 +132,7 @@ fn alike(fabric: &Fabric, split: bool) -> bool {
     let of_host = |cable: &&Cable| fabric.is_host(cable.a) || fabric.is_host(cable.b);
     let (hosts, switches): (Vec<&Cable>, Vec<&Cable>) = fabric.cables().iter().partition(of_host);
     let Some(first) = switches.first() else { return true };
-    let same = |cable: &&Cable| (cable.rate, cable.delay) == (first.rate, first.delay);
+    let same = |cable: &&Cable| (cable.rate, cable.flight()) == (first.rate, first.flight());
     switches.iter().all(same) && !(split && hosts.iter().any(|cable| cable.rate > first.rate))
 }
 

@@ -14,11 +14,12 @@ mod samples;
 pub use overflow::overflow;
 pub use pilot::Pilot;
 
+use crate::sweep;
 use forebay_scenario::model::{Scenario, TrafficKind, Transport};
 use forebay_scenario::plan::Plan;
 use forebay_scenario::workload::{Hosts, forecast};
 use forebay_units::{Bytes, human};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// Hosts, and nanoseconds of CPU per packet-hop up to there: the budgets of the design document, which hold on a
 /// shared two-core server; larger fabrics miss the caches more often.
@@ -246,41 +247,104 @@ impl Estimate {
 pub struct Machine {
     /// Bytes of memory.
     pub memory: Option<f64>,
+    /// Bytes that the limit of its address space leaves a process.
+    pub space: Option<f64>,
     /// Bytes on the file system of the results.
     pub disk: Option<f64>,
     /// Name of the place of the results, for sentences.
     pub place: String,
 }
 
+/// What work will need of a machine, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Needs {
+    /// Memory of all processes together.
+    pub memory: f64,
+    /// Memory of the largest process.
+    pub process: f64,
+    /// Files of results.
+    pub disk: f64,
+}
+
+impl Needs {
+    /// Of one process with so many seeds, some of them at once.
+    pub fn of_run(estimate: &Estimate, seeds: usize, at_once: usize) -> Self {
+        let memory = estimate.memory(seeds, at_once);
+        Self { memory, process: memory, disk: estimate.disk * seeds as f64 }
+    }
+
+    /// Of runs of a sweep, a process each, so many at once. Of many points it looks at some.
+    pub fn of_sweep(plan: &sweep::Plan, todo: &[&sweep::Run], at_once: usize) -> Self {
+        let left: BTreeSet<&str> = todo.iter().map(|run| run.hash.as_str()).collect();
+        let runs = |point: &sweep::Point| {
+            point.runs.iter().filter(|run| left.contains(run.as_str())).count()
+        };
+        let points: Vec<&sweep::Point> = plan.points.iter().filter(|one| runs(one) > 0).collect();
+        let step = points.len().div_ceil(MOST_POINTS).max(1);
+        let mut needs = Self::default();
+        for point in points.iter().step_by(step) {
+            let fabric = Plan::of(&point.scenario.fabric);
+            let estimate = Estimate::of(&point.scenario, &fabric);
+            needs.process = needs.process.max(estimate.memory(1, 1));
+            needs.disk += estimate.disk * (runs(point) * step) as f64;
+        }
+        needs.memory = needs.process * at_once.min(todo.len()) as f64;
+        needs
+    }
+}
+
+/// Points of a sweep that are forecast.
+const MOST_POINTS: usize = 200;
+
 impl Machine {
     /// The forecast of a pilot in place of that from means, where there is memory to lay the fabric out.
     pub fn measured(&self, scenario: &Scenario, plan: &Plan, means: Estimate) -> Estimate {
-        match self.memory.is_none_or(|free| means.memory(1, 1) < free) {
+        let free = [self.memory, self.space].into_iter().flatten().fold(f64::INFINITY, f64::min);
+        match means.memory(1, 1) < free {
             true => Estimate::measured(scenario, plan),
             false => means,
         }
     }
 
-    /// Sentences if a run may want more memory or more room on disk than there is now.
-    pub fn too_small(&self, memory: f64, disk: f64) -> Vec<String> {
+    /// Sentences if work may want more memory or more room on disk than there is now.
+    pub fn too_small(&self, needs: &Needs) -> Vec<String> {
         let more = |bytes: f64, free: Option<f64>| free.filter(|free| bytes > *free);
-        let by_memory = more(memory, self.memory).map(|free| {
+        let less = "fewer simulations at a time (jobs), a shorter run, fewer samples or a lower load need less";
+        let by_memory = more(needs.memory, self.memory).map(|free| {
             format!(
-                "this will need about {} of memory and {} are free; fewer seeds at a time (--jobs), a shorter run, fewer \
-                 samples or a lower load need less",
-                human::bytes_f(memory),
+                "this will need about {} of memory and {} are free; {less}",
+                human::bytes_f(needs.memory),
                 human::bytes_f(free)
             )
         });
-        let by_disk = more(disk, self.disk).map(|free| {
+        let by_space = more(needs.process, self.space).map(|left| {
+            format!(
+                "this will need about {} of memory in one process and the limit of its address space leaves {}; raise the limit (ulimit -v), or {less}",
+                human::bytes_f(needs.process),
+                human::bytes_f(left)
+            )
+        });
+        let by_disk = more(needs.disk, self.disk).map(|free| {
             format!(
                 "this will write about {} and {} are free at {}; samples further apart (output) or a shorter run need less",
-                human::bytes_f(disk),
+                human::bytes_f(needs.disk),
                 human::bytes_f(free),
                 self.place
             )
         });
-        by_memory.into_iter().chain(by_disk).collect()
+        by_memory.into_iter().chain(by_space).chain(by_disk).collect()
+    }
+
+    /// Warnings of work that starts although there is too little. `starts`: words that have it start, unless it was told so.
+    ///
+    /// # Errors
+    /// Why it does not start.
+    pub fn gate(&self, needs: &Needs, told: bool, starts: &str) -> Result<Vec<String>, String> {
+        let too_small = self.too_small(needs);
+        match too_small.first() {
+            Some(why) if !told => Err(format!("{why}; {starts} starts it all the same")),
+            _ => Ok(too_small),
+        }
     }
 
     /// A sentence if the samples of a run are so many that neither memory nor disk can ever hold them. They are counted
@@ -422,7 +486,8 @@ mod tests {
             let text = text.replace("\"1ms\" }", "\"1ms\", flows = \"ignore\" }");
             let scenario = forebay_scenario::text("x.toml", &text).unwrap().scenario;
             let estimate = Estimate::of(&scenario, &Plan::of(&scenario.fabric));
-            let machine = Machine { memory: Some(1e9), disk: Some(1e10), place: ".".into() };
+            let (memory, disk) = (Some(1e9), Some(1e10));
+            let machine = Machine { memory, disk, place: ".".into(), ..Machine::default() };
             let said = machine.hopeless(&scenario, &estimate);
             (estimate, said)
         };
@@ -464,10 +529,12 @@ mod tests {
         let e = Estimate { bytes: 1e6, result_bytes: 1e5, ..Estimate::default() };
         assert_eq!(e.memory(1, 8), 95e6 + 1e6 + 1e5);
         assert_eq!(e.memory(10, 2), 95e6 + 2e6 + 1e6);
-        let machine = Machine { memory: Some(1e9), disk: Some(1e9), place: "there".into() };
-        assert!(machine.too_small(1.0, 1.0).is_empty());
-        let said = machine.too_small(1e18, 1e18);
-        assert!(said[0].contains("--jobs") && said[1].contains("are free at there"), "{said:?}");
+        let (memory, disk) = (Some(1e9), Some(1e9));
+        let machine = Machine { memory, disk, place: "there".into(), ..Machine::default() };
+        let needs = |all| Needs { memory: all, process: all, disk: all };
+        assert!(machine.too_small(&needs(1.0)).is_empty());
+        let said = machine.too_small(&needs(1e18));
+        assert!(said[0].contains("(jobs)") && said[1].contains("are free at there"), "{said:?}");
     }
 
     #[test]
@@ -477,5 +544,66 @@ mod tests {
         assert_eq!(ns_per_hop(1024.0), 60.0);
         assert!((60.0..100.0).contains(&ns_per_hop(3000.0)));
         assert_eq!(ns_per_hop(1e6), 100.0);
+    }
+
+    /// One sentence, wherever work is begun: what it needs, what there is, and what starts it all the same.
+    #[test]
+    fn work_that_needs_more_than_there_is_does_not_start_unless_told_so() {
+        let place = "here".to_string();
+        let (memory, space, disk) = (Some(1e9), Some(5e8), Some(1e9));
+        let machine = Machine { memory, space, disk, place };
+        let needs = |memory, process, disk| Needs { memory, process, disk };
+        let said = |needs: Needs| machine.gate(&needs, false, "--now").unwrap_err();
+        assert_eq!(machine.gate(&needs(1e9, 5e8, 1e9), false, "--now"), Ok(Vec::new()));
+        let memory = said(needs(1.1e9, 1e8, 1.0));
+        assert!(
+            memory.starts_with("this will need about 1.1 GB of memory and 1 GB are free;"),
+            "{memory}"
+        );
+        assert!(memory.ends_with("; --now starts it all the same"), "{memory}");
+        let process = said(needs(6e8, 6e8, 1.0));
+        assert!(process.contains("in one process") && process.contains("(ulimit -v)"), "{process}");
+        let disk = said(needs(1.0, 1.0, 2e9));
+        assert!(disk.contains("will write about 2 GB and 1 GB are free at here"), "{disk}");
+        let told = machine.gate(&needs(2e9, 2e9, 2e9), true, "--now").unwrap();
+        assert_eq!(told.len(), 3, "{told:?}");
+        let unknown = Machine::default();
+        assert_eq!(unknown.gate(&needs(1e18, 1e18, 1e18), false, "--now"), Ok(Vec::new()));
+    }
+
+    /// A sweep has a process for each run at a time, and files of all.
+    #[test]
+    fn a_sweep_needs_the_memory_of_its_largest_runs_at_once_and_the_disk_of_all() {
+        let text = format!(
+            "{STAR}[[traffic]]\nkind = \"permutation\"\nsize = \"1MB\"\n[output]\nqueues = {{ every = \"100ns\" }}\n\
+             [sweep]\n\"fabric.hosts\" = [4, 64]\n"
+        );
+        let load =
+            |settings: &[(String, String)]| forebay_scenario::text_with("x.toml", &text, settings);
+        let loaded = load(&[]).unwrap();
+        #[derive(Debug)]
+        struct No;
+        impl From<crate::expect::Problems> for No {
+            fn from(_: crate::expect::Problems) -> Self {
+                Self
+            }
+        }
+        let make = |settings: &[(String, String)]| load(settings).map_err(|_| No);
+        let plan = sweep::Plan::of(loaded, &[], Some(&[1, 2, 3]), Vec::new(), "x", make).unwrap();
+        let todo: Vec<&sweep::Run> = plan.runs.iter().collect();
+        let of = |hosts: &str| {
+            let scenario = load(&[("fabric.hosts".into(), hosts.into())]).unwrap().scenario;
+            Estimate::of(&scenario, &Plan::of(&scenario.fabric))
+        };
+        let (small, large) = (of("4"), of("64"));
+        let needs = Needs::of_sweep(&plan, &todo, 2);
+        assert_eq!((needs.process, needs.memory), (large.memory(1, 1), 2.0 * large.memory(1, 1)));
+        let disk = 3.0 * (small.disk + large.disk);
+        assert!((needs.disk / disk - 1.0).abs() < 1e-9, "{} of {disk}", needs.disk);
+        // What is done already needs nothing.
+        let rest = Needs::of_sweep(&plan, &todo[..2], 8);
+        assert_eq!(rest.process, small.memory(1, 1));
+        assert_eq!(rest.memory, 2.0 * rest.process);
+        assert!((rest.disk / (2.0 * small.disk) - 1.0).abs() < 1e-9, "{}", rest.disk);
     }
 }

@@ -67,9 +67,10 @@ fn change(rates: &Rates, last: Hop, record: Hop, apart_ns: u64) -> (IntHop, bool
         return (unknown(rates, record), false); // overtaken by what has been read, or the same
     };
     let units = u64::from(record.sent.wrapping_sub(last.sent) & (SENT_WRAP - 1) as u32);
+    let unit = rates.sent_unit(record.code);
     let known = record.code == last.code
-        && passed < Hop::SENT_UNIT * SENT_WRAP
-        && Hop::SENT_UNIT * units <= passed + passed / 2 + ROUNDING;
+        && passed < unit * SENT_WRAP
+        && unit * units <= passed + passed / 2 + unit + ROUNDING;
     if !known {
         return (unknown(rates, record), true);
     }
@@ -81,8 +82,8 @@ fn change(rates: &Rates, last: Hop, record: Hop, apart_ns: u64) -> (IntHop, bool
 /// Units after which the count of what was sent wraps.
 const SENT_WRAP: u64 = 1 << Hop::SENT_BITS;
 
-/// Times and counts are rounded down: a hop may seem to have sent more than fits by so much.
-const ROUNDING: Span = Span::from_ps(Hop::SENT_UNIT.as_ps() + 1_000);
+/// Times and counts are rounded down: a hop may seem to have sent more than fits by so much, and a unit.
+const ROUNDING: Span = Span::from_ps(1_000);
 
 /// From one time stamp to the next, which is about `apart`; `None` unless the next one is later.
 fn passed(last_ns: u32, next_ns: u32, apart: u64) -> Option<Span> {

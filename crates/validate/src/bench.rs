@@ -1,5 +1,6 @@
 //! What the experiments share: a run that is cut at the end of its warm-up, and what is read off it.
 
+use crate::laid_out;
 use forebay_record::{PortRow, Quantity, RunRecord, Series};
 use forebay_sim::{Inspection, Options, PortState, Simulation, Watch};
 use forebay_units::Time;
@@ -87,6 +88,7 @@ pub(crate) fn run_looking(
         Ok(loaded) => loaded.scenario,
         Err(error) => panic!("{error}\n{head}"),
     };
+    laid_out::begins(&scenario);
     let mut simulation = Simulation::new(&scenario, seed, Options::default())
         .unwrap_or_else(|error| panic!("{name}: {error}"));
     let warmup = Time::from_ps((warm * 1e12).round() as u64);

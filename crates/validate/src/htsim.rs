@@ -3,6 +3,7 @@
 //! Cases and matrices stand in `validation/htsim/`, where `record.py` runs the other side.
 
 use crate::jobs::{Cores, Job};
+use crate::laid_out;
 use crate::measured::Measured;
 use crate::row::Row;
 use forebay_record::RunRecord;
@@ -82,6 +83,7 @@ impl Case {
         let seeds = if quick { self.seeds.min(QUICK) } else { self.seeds };
         let mut sums = [0.0; 3];
         for seed in 1..=seeds {
+            laid_out::begins(&scenario);
             let mut simulation = Simulation::new(&scenario, seed, Options::default())
                 .unwrap_or_else(|error| panic!("{}: {error}", self.id));
             simulation.advance(Time::MAX, &Watch::default());

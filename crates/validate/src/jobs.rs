@@ -1,6 +1,7 @@
 //! Independent experiments on all cores, and a callback that gets how many are over.
 
 use crate::bench::with_seeds_above;
+use crate::laid_out;
 use crate::measured::Measured;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -51,11 +52,12 @@ impl<'a> Cores<'a> {
         let workers = thread::available_parallelism().map_or(1, usize::from).min(calls.len());
         let waiting = Mutex::new(calls.into_iter());
         let next = || waiting.lock().expect("nothing panics while it is taken").next();
+        let look = laid_out::look();
         thread::scope(|scope| {
             for _ in 0..workers {
                 scope.spawn(|| {
                     while let Some(call) = next() {
-                        with_seeds_above(self.above, call);
+                        laid_out::with(&look, || with_seeds_above(self.above, call));
                         let over = self.over.fetch_add(1, Ordering::Relaxed) + 1;
                         (self.on_progress)(over, self.of.load(Ordering::Relaxed));
                     }

@@ -19,6 +19,7 @@ mod homa;
 mod hostcc;
 mod htsim;
 mod jobs;
+mod laid_out;
 mod linux;
 mod measured;
 mod ndp;
@@ -218,6 +219,21 @@ pub fn find(name: &str) -> Result<(), String> {
 /// If [`find`] has no such name, or the suite's file is not as it should be: it is part of the program.
 pub fn run(name: &str, quick: bool) -> Vec<Row> {
     reproduce(name, quick, false, &|_, _| {}).0
+}
+
+/// Pairs of settings that can only end badly in scenarios of a suite, none of them run: name of the pair, a sentence, and how many scenarios
+/// have it. Of each experiment the first scenario is seen. And how many were.
+///
+/// # Panics
+/// As [`run`].
+pub fn pitfalls(name: &str) -> (Vec<(&'static str, String, usize)>, usize) {
+    let (suite, part) = split(name);
+    let measure = self::suite(suite).measure;
+    let found = laid_out::scenarios(|| {
+        measure(&Cores::new(&|_, _| {}), part, true, false);
+    });
+    let pairs = found.pairs.into_iter().map(|(pair, (text, count))| (pair, text, count));
+    (pairs.collect(), found.scenarios)
 }
 
 /// Runs every row of a suite or of a part of it, with pictures if `draw`: file name and SVG text. `on_progress` gets the number of experiments that are over.

@@ -20,6 +20,7 @@ impl Bench {
             b: NodeId(ports),
             rate,
             delay: Span::ZERO,
+            gap: Span::ZERO,
             loss: 0.0,
         };
         let cables = (0..ports).map(cable).collect();

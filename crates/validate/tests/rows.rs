@@ -1,6 +1,6 @@
 //! The rows of every suite read, and those that wait for their experiments are complete.
 
-use forebay_validate::{Row, SUITES, Verdict, only_by_name, rows, rows_of, table};
+use forebay_validate::{Row, SUITES, Verdict, only_by_name, pitfalls, rows, rows_of, table};
 use std::collections::BTreeSet;
 
 /// The bundles of readings that `validation/hiercc/rows.toml` fixes, as ids end.
@@ -84,4 +84,30 @@ fn a_row_of_hiercc_that_the_paper_states_stands_under_each_bundle() {
     for stem in literal.union(&recommended).chain(&count).filter(|stem| !follows(stem)) {
         assert!([&literal, &recommended, &count].iter().all(|all| all.contains(stem)), "{stem}");
     }
+}
+
+/// Pairs of settings that suites have on purpose, with the reason. What is not here is a mistake of the suite or of the warning.
+const ON_PURPOSE: &[(&str, &str, &str)] = &[(
+    "analytic",
+    "receive_window and round trip",
+    "window-limited measures a window of 64 KiB over a round trip of 1 ms",
+)];
+
+/// Of each experiment the first scenario is looked at, and not run.
+#[test]
+fn no_suite_has_settings_that_can_only_end_badly_but_on_purpose() {
+    let mut wrong = Vec::new();
+    let mut used = BTreeSet::new();
+    for suite in SUITES {
+        let (found, scenarios) = pitfalls(suite);
+        assert!(scenarios > 0, "{suite} has scenarios");
+        for (pair, text, count) in found {
+            match ON_PURPOSE.iter().position(|(of, known, _)| (of, *known) == (suite, pair)) {
+                Some(at) => _ = used.insert(at),
+                None => wrong.push(format!("{suite}, {count} of {scenarios}: {pair}: {text}")),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_eq!(used.len(), ON_PURPOSE.len(), "each reason is one of a scenario");
 }

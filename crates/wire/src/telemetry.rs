@@ -4,16 +4,19 @@
 //! A record holds, from its lowest bit on: a code of the port's rate (3 bits), the time in ns (24), what the port had sent
 //! (20, in units of 128 B * m) and its queue (17, in units of 80 B * m), where m is the port's rate over 25 Gb/s. So the units are
 //! those of wire time, 40.96 ns and 25.6 ns whatever the rate, and so they are computed here. Time and bytes sent wrap after
-//! 16.8 ms and 42.9 ms; a queue of 3.4 ms or more is written as that.
+//! 16.8 ms and 42.9 ms; a queue of 3.4 ms or more is written as that. Otherwise m is one number for all ports ([`Rates::with_multi`]).
 //!
-//! Source: Li et al., "HPCC", SIGCOMM 2019, section 4; the widths, units and first five codes are those of its public simulator.
-//! Deviation: m is of each port; there it is one number for a whole simulation.
+//! Source: Li et al., "HPCC", SIGCOMM 2019, section 4; the widths, units and first five codes are those of its public simulator, where
+//! m is one number for a whole simulation (`INT_MULTI`).
 
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 
 /// The rates that records of one network can encode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Rates([BitsPerSec; 8]); // by code; zero where there is none
+pub struct Rates {
+    by_code: [BitsPerSec; 8], // zero where there is none
+    multi: u16,               // m of all ports; 0: of each port by its rate
+}
 
 /// 25, 50, 100, 200 and 400 Gb/s have the first codes.
 const USUAL: usize = 5;
@@ -21,25 +24,54 @@ const USUAL: usize = 5;
 impl Rates {
     /// 25, 50, 100, 200 and 400 Gb/s, and up to three others that a network has; `None` if it has more.
     pub fn covering(rates: impl IntoIterator<Item = BitsPerSec>) -> Option<Self> {
-        let mut all = Self([25, 50, 100, 200, 400, 0, 0, 0].map(BitsPerSec::from_gbps));
+        let by_code = [25, 50, 100, 200, 400, 0, 0, 0].map(BitsPerSec::from_gbps);
+        let mut all = Self { by_code, multi: 0 };
         for rate in rates {
             if all.code(rate).is_none() {
-                *all.0.iter_mut().find(|other| other.get() == 0)? = rate;
+                *all.by_code.iter_mut().find(|other| other.get() == 0)? = rate;
             }
         }
         Some(all)
     }
 
+    /// These rates, with units of 128 B and 80 B times `multi` at all ports; 0: by their rates.
+    #[must_use]
+    pub fn with_multi(self, multi: u16) -> Self {
+        Self { multi, ..self }
+    }
+
+    /// What multiplies units at all ports; 0: each port's rate does.
+    #[inline]
+    pub fn multi(&self) -> u16 {
+        self.multi
+    }
+
+    /// What [`Hop::new`] takes for so many bytes where units are 128 B and 80 B times `multi`.
+    #[inline]
+    pub fn time_of(bytes: u64, multi: u16) -> Span {
+        // A byte takes 320 ps at 25 Gb/s, and floors of quotients compose.
+        Span::from_ps(bytes * 320 / u64::from(multi.max(1)))
+    }
+
+    /// What a port of a code takes to send one unit of bytes sent.
+    #[inline]
+    pub fn sent_unit(&self, code: u8) -> Span {
+        match self.multi {
+            0 => Hop::SENT_UNIT,
+            m => self.rate(code).time_for(Bytes::new(128 * u64::from(m))),
+        }
+    }
+
     /// The code of a rate that was covered.
     pub fn code(&self, rate: BitsPerSec) -> Option<u8> {
-        let at = self.0.iter().position(|known| *known == rate && rate.get() > 0);
+        let at = self.by_code.iter().position(|known| *known == rate && rate.get() > 0);
         at.map(|at| at as u8)
     }
 
     /// The rate of a code; zero if there is none.
     #[inline]
     pub fn rate(&self, code: u8) -> BitsPerSec {
-        self.0[usize::from(code) % 8]
+        self.by_code[usize::from(code) % 8]
     }
 
     /// Bytes that a port of a code has sent when it has sent so many [`Hop::SENT_UNIT`]; rounds down.
@@ -57,6 +89,9 @@ impl Rates {
     /// Bytes of so many units, of which each is as long as `of_25` bytes at 25 Gb/s.
     #[inline]
     fn bytes(&self, code: u8, units: u64, of_25: u64, unit: Span) -> Bytes {
+        if self.multi > 0 {
+            return Bytes::new(units * of_25 * u64::from(self.multi));
+        }
         match usize::from(code) < USUAL {
             true => Bytes::new((units * of_25) << code), // each is twice as fast as the one before
             false => self.rate(code).bytes_in(unit * units),
@@ -150,6 +185,30 @@ mod tests {
             assert_eq!(written(128 * m - 1, 80 * m - 1), (0, 0));
             assert_eq!(written(128 * m, 80 * m), (1, 1));
             assert_eq!(written((128 * m) << 20, (80 * m) << 17), (0, (1 << 17) - 1));
+        }
+    }
+
+    #[test]
+    fn one_factor_for_all_ports_counts_bytes_whatever_their_rate() {
+        // A queue of 9,999 B and 123,456 B sent, in units of 4 * 80 B and 4 * 128 B.
+        let rates = Rates::covering([BitsPerSec::from_gbps(10)]).unwrap().with_multi(4);
+        for gbps in [10, 25, 100, 400] {
+            let code = rates.code(BitsPerSec::from_gbps(gbps)).unwrap();
+            let at_25 = |bytes: u64| Rates::time_of(bytes, 4);
+            let hop = Hop::new(code, Time::ZERO, at_25(123_456), at_25(9_999));
+            assert_eq!((hop.sent, hop.queue), (123_456 / 512, 9_999 / 320));
+            assert_eq!(rates.sent(code, hop.sent.into()), Bytes::new(241 * 512));
+            assert_eq!(rates.queue(code, hop.queue.into()), Bytes::new(31 * 320));
+            assert_eq!(
+                rates.sent_unit(code),
+                BitsPerSec::from_gbps(gbps).time_for(Bytes::new(512))
+            );
+        }
+        for multi in [1, 3, 7, 1_000] {
+            for bytes in [0, 1, 127, 128, 129, 384, 896, 128_000, 999_999_999] {
+                let hop = Hop::new(0, Time::ZERO, Rates::time_of(bytes, multi), Span::ZERO);
+                assert_eq!(u64::from(hop.sent), (bytes / (128 * u64::from(multi))) % (1 << 20));
+            }
         }
     }
 

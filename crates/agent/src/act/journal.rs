@@ -13,6 +13,9 @@ use serde::{Deserialize, Serialize};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::MetadataExt;
 
+/// Where the journal is and who runs: gone with the machine, as is what it speaks of.
+pub const STATE: &str = "/run/forebay";
+
 /// Name of the file in the state folder.
 pub const FILE: &str = "journal";
 

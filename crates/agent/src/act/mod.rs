@@ -1,6 +1,7 @@
 //! What the agent may change on a machine, and how each change is undone.
 
 pub mod actuators;
+pub mod claims;
 pub mod inside;
 pub mod journal;
 pub mod marks;

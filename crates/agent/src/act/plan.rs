@@ -2,6 +2,7 @@
 //!
 //! Nothing here changes the machine.
 
+use super::claims;
 use super::journal::Kind;
 use crate::config::{Config, Echo, Victim};
 use crate::failure::Failure;
@@ -166,6 +167,9 @@ fn of_victim(
         }
         Err(error) => return Err(refuse(format!("cgroup.freeze cannot be read: {error}"))),
         Ok(frozen) if frozen != "0" => {
+            if let Some(whom) = claims::holder_of(root, &cgroup) {
+                return Err(refuse(format!("{whom} has frozen it; end that one first")));
+            }
             return Err(refuse(format!(
                 "is frozen already, and no journal here says by whom; to thaw it: echo 0 > {cgroup}/cgroup.freeze"
             )));

@@ -16,6 +16,7 @@ use super::state::State;
 use super::watched;
 use super::{show, sink};
 use crate::act::actuators;
+use crate::act::claims::Claims;
 use crate::act::inside::Inside;
 use crate::act::journal::{self, Journal};
 use crate::act::marks::{self, Counters, Echoes};
@@ -144,6 +145,7 @@ fn once(
             "victim: there is none, and no nic has an echo: there is nothing to enforce; write a [[victim]], or echo = \"tcx\" for a nic".into(),
         ));
     }
+    let _claims = Claims::take(job.root, job.config)?;
     let file = state.begin_file(journal::FILE)?;
     let mut journal = Journal::new(Durable(file));
     let events = Events::begin(state.folder())

@@ -23,8 +23,9 @@ use crate::machine::cores;
 use crate::place::file_name;
 use crate::progress::Meter;
 use crate::run::{missed, threads};
-use crate::{human, interrupt, say};
+use crate::{human, interrupt, machine, say};
 use forebay_record::{RecordError, RunDir, RunRecord};
+use forebay_study::estimate::Needs;
 use forebay_study::sweep::{Plan, Row, Store, Tables, is_done, terminal};
 use pool::{Pool, Verdict};
 use serde_json::json;
@@ -49,6 +50,15 @@ pub fn sweep(args: &Sweep) -> Result<(), Failure> {
         }
     })?);
     let dir = args.out.clone().unwrap_or_else(|| default_dir(&plan.name));
+    let threads = threads(args.threads);
+    let jobs = args.jobs.unwrap_or_else(|| (cores() / threads).max(1));
+    // Before there is a folder to leave behind.
+    let looked = Home { dir: dir.clone(), _lock: None };
+    let left: Vec<_> = plan.runs.iter().filter(|run| !is_done(&looked, run)).collect();
+    let too_small = machine::here(&dir)
+        .gate(&Needs::of_sweep(&plan, &left, jobs), args.over_budget, "--over-budget")
+        .map_err(|why| Failure::Input(format!("{}: {why}", args.input.name())))?;
+    too_small.iter().for_each(|warning| say::warning(warning));
     let home = Home::open(dir)?;
     let meter = Meter::new(args.show);
 
@@ -64,8 +74,6 @@ pub fn sweep(args: &Sweep) -> Result<(), Failure> {
             todo.len()
         ));
     }
-    let threads = threads(args.threads);
-    let jobs = args.jobs.unwrap_or_else(|| (cores() / threads).max(1));
     let facts = json!({
         "scenario": plan.name, "points": plan.points.len(), "runs": plan.runs.len(),
         "runs_done_before": done.len(), "jobs": jobs, "threads": threads, "out": home.dir,
@@ -129,8 +137,8 @@ fn print(args: &Sweep, home: &Home, rows: &[Row]) -> Result<(), Failure> {
 /// The directory of a sweep, held by this process alone.
 pub struct Home {
     pub dir: PathBuf,
-    /// Unlocked by the system when this process ends, however it ends.
-    _lock: File,
+    /// Unlocked by the system when this process ends, however it ends. `None`: nothing is written.
+    _lock: Option<File>,
 }
 
 impl Home {
@@ -159,7 +167,7 @@ impl Home {
                 return Err(Failure::io(format!("lock {}", path.display()), &error));
             }
         }
-        let home = Self { dir, _lock: lock };
+        let home = Self { dir, _lock: Some(lock) };
         home.tidy();
         Ok(home)
     }

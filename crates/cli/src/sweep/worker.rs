@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::run::volatile;
 use crate::surroundings::Here;
 use crate::{about, clock, interrupt};
-use forebay_record::{IfExists, RunDir};
+use forebay_record::{IfExists, RunDir, RunRecord};
 use forebay_sim::Options;
 use forebay_study::seeds::{End, Left, Work, side_by_side};
 use std::io::Write;
@@ -55,23 +55,26 @@ pub fn worker(args: &Worker) -> Result<(), Failure> {
                 });
             }
         },
-        |Left { outcome, captures }| {
+        |Left { mut outcome, captures }| {
             let stall =
                 outcome.stall.map(|why| format!("seed {} stalled: {why}", outcome.record.seed));
             for warning in outcome.warnings.into_iter().chain(stall) {
                 send(&Update { warning: Some(warning), ..Update::default() });
             }
-            let added = dir.add(&outcome.record).and_then(|()| dir.captured(captures));
+            let added = dir
+                .add_until(&mut outcome.record, &interrupt::requested)
+                .and_then(|()| dir.captured(captures));
             runs.push(outcome.record);
             added.map_err(|error| failure = Some(error.into())).is_ok()
         },
     );
+    let cut = runs.iter().any(|run: &RunRecord| run.interrupted);
     match end {
-        End::All => {
+        End::All if !cut => {
             dir.finish(&runs, volatile(began.elapsed().as_secs_f64(), args.threads))?;
             Ok(())
         }
-        End::Interrupted => {
+        End::All | End::Interrupted => {
             dir.abandon();
             Err(Failure::Interrupted("the sweep has ended".into()))
         }

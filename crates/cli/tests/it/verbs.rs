@@ -465,9 +465,32 @@ fn a_run_above_the_budget_starts_only_if_told_so() {
         Ran::from(command.args(["-c", &line]).current_dir(&here.path).output().unwrap())
     };
     let refused = under("").ends(2);
-    assert!(refused.err.contains("of memory and 92.2 MB are free"), "{}", refused.err);
-    assert!(refused.err.contains("--over-budget starts the run anyway"), "{}", refused.err);
+    assert!(refused.err.contains("the limit of its address space leaves"), "{}", refused.err);
+    assert!(refused.err.contains("--over-budget starts it all the same"), "{}", refused.err);
     assert!(!here.has("results"), "nothing has begun");
     let started = under("--over-budget");
     assert!(started.err.contains("warning: this will need about"), "{}", started.err);
+}
+
+/// A sweep has the same gate, and leaves nothing behind that was not begun.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_sweep_above_the_budget_starts_only_if_told_so() {
+    let here = Scratch::new();
+    here.write(
+        "far.toml",
+        &format!("{FAR}[sweep]\n\"transport.timeout\" = [\"20ms\", \"30ms\"]\n"),
+    );
+    let under = |more: &str| {
+        let line = format!("ulimit -v 90000 && exec {FOREBAY} sweep far.toml --quiet {more}");
+        let mut command = std::process::Command::new("sh");
+        Ran::from(command.args(["-c", &line]).current_dir(&here.path).output().unwrap())
+    };
+    let refused = under("").ends(2);
+    assert!(refused.err.contains("the limit of its address space leaves"), "{}", refused.err);
+    assert!(refused.err.contains("--over-budget starts it all the same"), "{}", refused.err);
+    assert!(!here.has("results"), "nothing has begun");
+    let started = under("--over-budget");
+    assert!(started.err.contains("warning: this will need about"), "{}", started.err);
+    assert!(here.has("results/far-sweep"), "it has begun");
 }

@@ -8,7 +8,8 @@
 //! by `w_step`, and the rate falls to that of the data that came, times one and the target. `form = "paper"` is the published
 //! algorithm: a target of a tenth, w moves half of the way to `w_max`, and the rate falls in proportion to the loss.
 //!
-//! Under `"code"` a flow of n packets, n below `short_flow`, starts at `alpha` n / `short_flow`. A request after a stop starts rate and w
+//! Under `"code"` a flow of n packets, n below `short_flow`, starts at `alpha` n / `short_flow`: the switch `AIR` of ns2-xpass. Code of Aeolus over
+//! ExpressPass has that switch in FlexPass (KAIST); that of Aeolus's own authors could not be read. A request after a stop starts rate and w
 //! again, by the packets that are left. A sender that stopped its receiver early asks again two round trips after the stop.
 //! Under `"paper"` every flow starts at `alpha`, a request after a stop changes nothing, and a sender waits two round trips from
 //! its last credit on.

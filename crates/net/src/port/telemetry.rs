@@ -8,9 +8,12 @@
 use super::Port;
 use forebay_engine::{Out, Slab, SlotWords};
 use forebay_units::{Bytes, Span, Time};
-use forebay_wire::{Flags, Hop, Kind, Packet, SLOT_RECORDS};
+use forebay_wire::{Flags, Hop, Kind, Packet, Rates, SLOT_RECORDS};
 
 const _: () = assert!(size_of::<SlotWords>() == SLOT_RECORDS * size_of::<u64>());
+
+/// Bit of a port's code: units are not those of its rate.
+pub(super) const ONE_UNIT: u8 = 1 << 3;
 
 impl Port {
     /// Appends an INT record to a packet that collects them. The packet has left the queue, which holds what is left behind, and is about
@@ -28,10 +31,20 @@ impl Port {
 
     #[inline(never)]
     fn int_record(&self, start: Time) -> u64 {
+        if self.scheduled.code & ONE_UNIT != 0 {
+            return self.int_record_of_one_unit(start);
+        }
         match u64::from(self.hot.pace) {
             0 => self.int_record_per_packet(start),
             pace => self.int_record_by(start, |bytes| Span::from_ps(bytes * pace)),
         }
+    }
+
+    /// The record where one factor of units holds for all ports.
+    #[inline(never)]
+    fn int_record_of_one_unit(&self, start: Time) -> u64 {
+        let multi = self.cold.settings.telemetry.map_or(0, |rates| rates.multi());
+        self.int_record_by(start, |bytes| Rates::time_of(bytes, multi))
     }
 
     #[inline(never)]
@@ -47,7 +60,8 @@ impl Port {
     #[inline(always)]
     fn int_record_by(&self, start: Time, time: impl Fn(u64) -> Span) -> u64 {
         let sent = self.hot.tx_bytes + self.hot.tx_packets * self.overhead();
-        Hop::new(self.scheduled.code, start, time(sent), time(self.scheduled.bytes)).word()
+        Hop::new(self.scheduled.code & !ONE_UNIT, start, time(sent), time(self.scheduled.bytes))
+            .word()
     }
 }
 

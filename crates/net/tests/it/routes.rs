@@ -15,6 +15,7 @@ fn cable(a: u32, b: u32) -> Cable {
         b: NodeId(b),
         rate: BitsPerSec::from_gbps(100),
         delay: Span::from_us(1),
+        gap: Span::ZERO,
         loss: 0.0,
     }
 }

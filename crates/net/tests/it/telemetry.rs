@@ -27,6 +27,31 @@ fn asking(seq: u64, size: u16) -> Packet {
     Packet { flags: Flags::TELEMETRY, ..packet(0, seq, size, Ecn::Ect) }
 }
 
+/// One factor for all ports: units are bytes, whatever the rate of the port.
+#[test]
+fn one_factor_of_units_holds_at_every_rate() {
+    for (gbps, multi) in [(100, 1), (400, 1), (400, 4), (25, 7)] {
+        let rate = BitsPerSec::from_gbps(gbps);
+        let telemetry = Rates::covering([rate]).map(|rates| rates.with_multi(multi));
+        let mut bench = Bench::new(2, PortSettings { telemetry, ..telling(gbps) }, None);
+        // All arrive while the first one is sent, which finds nothing and leaves three behind.
+        let sizes = [4_000, 3_000, 2_000, 1_000];
+        (0u64..).zip(sizes).for_each(|(n, size)| bench.arrive(ps(n * 100), 1, asking(n, size)));
+        bench.run_to(Time::from_ps(10_000_000));
+        let codes = Rates::covering([rate]).unwrap();
+        let (mut sent, mut queue) = (0, [0, 3_000, 1_000, 0].into_iter());
+        for (size, words) in sizes.into_iter().zip(&bench.wires.records) {
+            let record = Hop::of(words[0]);
+            let behind = queue.next().unwrap();
+            assert_eq!(record.code, codes.code(rate).unwrap());
+            assert_eq!(u64::from(record.sent), sent / (128 * u64::from(multi)), "{gbps} Gb/s");
+            assert_eq!(u64::from(record.queue), behind / (80 * u64::from(multi)), "{gbps} Gb/s");
+            sent += u64::from(size);
+        }
+        assert_eq!(bench.wires.records.len(), 4);
+    }
+}
+
 #[test]
 fn a_word_tells_of_the_departure_and_not_of_the_visit() {
     // 1,000 B at 100 Gb/s take 80 ns. Units there: 512 B sent, 320 B of queue.
@@ -276,6 +301,7 @@ fn network(seed: u64, explicit: bool) -> (Fabric, Vec<Either>) {
         b: NodeId(b),
         rate: of(&mut rng, &rates),
         delay: Span::from_ns(1 + rng.below(delay)),
+        gap: Span::ZERO,
         loss: 0.0,
     };
     let cables = ends.into_iter().map(cable).collect();

@@ -130,6 +130,7 @@ class Scenario:
         force: bool = False,
         laws: Mapping[str, Callable[[], _core.FlowLaw]] | None = None,
         progress: bool | Callable[[dict[str, Any]], None] | None = None,
+        over_budget: bool = False,
     ) -> Results:
         """Simulates, and gives the results.
 
@@ -140,6 +141,8 @@ class Scenario:
         laws: laws in Python in place of registered ones, ``{"reno": MyLaw}``; see FlowLaw.
         progress: True, False, or a function that gets a dict a few times a second; by default a bar in a terminal or
         a notebook.
+
+        over_budget: start even if the run is expected to need more memory or disk than is free; otherwise ScenarioError.
 
         Ctrl-C ends it with what there is: the results say ``partial``, and a PartialResults warning says so too.
         A second Ctrl-C raises.
@@ -157,6 +160,8 @@ class Scenario:
                 now_utc(),
                 " ".join(sys.argv),
                 in_place(laws),
+                None if out is None else _check.free_disk(out),
+                over_budget,
             )
         results = Results(core)
         results.tell()

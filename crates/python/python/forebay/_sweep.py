@@ -154,6 +154,7 @@ def sweep(
     jobs: int | None = None,
     laws: Mapping[str, Callable[[], _core.FlowLaw]] | None = None,
     progress: bool | Callable[[dict[str, Any]], None] | None = None,
+    over_budget: bool = False,
 ) -> Sweep:
     """Simulates every combination of values with every seed, and gives the table.
 
@@ -166,6 +167,9 @@ def sweep(
     laws: laws in Python in place of registered ones, ``{"reno": MyLaw}``, wherever flows are under these. Runs are told
     apart by the law's source: an edited one is simulated anew. Worker processes import the law from its module; one that
     is defined in a script or a notebook goes to them by ``cloudpickle``, if that is installed, else TypeError says so.
+
+    over_budget: start even if the runs are expected to need more memory or disk than is free here; otherwise
+    ScenarioError. An executor of yours may be elsewhere, so nothing is asked of it.
 
     Ctrl-C raises KeyboardInterrupt after the tables of what is complete are written. SweepError: runs failed.
     """
@@ -188,6 +192,10 @@ def sweep(
     core = _core.Sweep(place, text, sets, listed, chosen, own, str(folder))
     if (folder / "manifest.json").exists():
         raise ResultsError(f"{folder} is the results directory of a single run; name another with out=")
+    jobs = jobs or max((os.cpu_count() or 1) // threads, 1)
+    if executor is None:
+        for warning in core.budget(jobs, _check.free_disk(folder), over_budget):
+            warnings.warn(warning, stacklevel=2)
     runs = folder / "runs"
     runs.mkdir(parents=True, exist_ok=True)
     with _held(folder), Progress(core.name, progress) as bar:
@@ -199,7 +207,7 @@ def sweep(
                 todo.append((title, Task(str(runs.absolute()), run, resolved, threads, own)))
         core.begin()
         try:
-            failures = _all(core, todo, executor, jobs or max((os.cpu_count() or 1) // threads, 1), bar)
+            failures = _all(core, todo, executor, jobs, bar)
         finally:
             _tidy(runs)
             table, misses = core.finish()

@@ -21,6 +21,10 @@ pub use keys::{IDEAL_FCT_DEFINITION, IDEAL_LATENCY_DEFINITION};
 pub(crate) use ports::totals;
 pub(crate) use runs::{HOSTS, RUNS};
 pub(crate) use table::{Cell, Of, Records, TableOf};
+
+/// Tables of samples over time, which may be cut short.
+pub(crate) const SAMPLES: [&str; 3] = ["series.csv", "memory_series.csv", "links.csv"];
+
 pub(crate) use why::{WHY, WHY_RPCS};
 
 use crate::csv::Value;

@@ -41,8 +41,14 @@ pub(crate) trait TableOf: Sync {
     fn any(&self, run: &RunRecord) -> bool;
     fn header(&self) -> Vec<&'static str>;
     fn explained(&self) -> Vec<Explained>;
-    /// Adds the rows of a simulation; they are on disk when this returns.
-    fn write(&self, table: &mut Table, run: &RunRecord, warmup: Time) -> Result<(), RecordError>;
+    /// Adds the rows of a simulation; they are on disk when this returns. Once `stop` says so, only some more.
+    fn write(
+        &self,
+        table: &mut Table,
+        run: &RunRecord,
+        warmup: Time,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<(), RecordError>;
     /// Hands over the rows of a simulation, value by value.
     fn visit(&self, run: &RunRecord, warmup: Time, row: &mut VisitRows<'_>);
     /// Reads the rows into the records of their simulations.
@@ -105,10 +111,16 @@ impl<R> TableOf for Of<R> {
         self.columns.iter().map(of).collect()
     }
 
-    fn write(&self, table: &mut Table, run: &RunRecord, warmup: Time) -> Result<(), RecordError> {
+    fn write(
+        &self,
+        table: &mut Table,
+        run: &RunRecord,
+        warmup: Time,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<(), RecordError> {
         let place = Place { run, warmup };
         (self.each)(run, &mut |one| {
-            table.row(|row| {
+            table.row_until(stop, |row| {
                 if self.seeded {
                     row.number(run.seed);
                 }

@@ -26,7 +26,15 @@ pub(crate) struct Table {
     pending_rows: u64,
     rows: u64,
     good: u64,
+    left: Option<u64>, // rows that may still come after a stop
+    left_out: u64,     // rows that came after those
 }
+
+/// Rows of samples that a table takes after its writer is to stop: some hundredths of a second.
+const AFTER_STOP: u64 = 100_000;
+
+/// Rows after which a writer looks whether it is to stop.
+const LOOK: u64 = 256;
 
 impl Table {
     pub fn create(dir: &Path, name: &str, header: &[&str]) -> Result<Self, RecordError> {
@@ -36,7 +44,9 @@ impl Table {
         let mut pending = String::with_capacity(PIECE + 4096);
         pending.push_str(&header.join(","));
         pending.push('\n');
-        let mut table = Self { target, partial, file, pending, pending_rows: 0, rows: 0, good: 0 };
+        let (pending_rows, rows, good, left, left_out) = (0, 0, 0, None, 0);
+        let mut table =
+            Self { target, partial, file, pending, pending_rows, rows, good, left, left_out };
         table.flush()?;
         Ok(table)
     }
@@ -48,6 +58,37 @@ impl Table {
         self.pending.push('\n');
         self.pending_rows += 1;
         if self.pending.len() >= PIECE { self.flush() } else { Ok(()) }
+    }
+
+    /// Adds a row, unless so many have come since `stop` said so that this one is left out.
+    pub fn row_until(
+        &mut self,
+        stop: &dyn Fn() -> bool,
+        fill: impl FnOnce(&mut Row<'_>),
+    ) -> Result<(), RecordError> {
+        match &mut self.left {
+            None => {
+                if self.pending_rows % LOOK == 0 && stop() {
+                    self.left = Some(AFTER_STOP);
+                }
+            }
+            Some(0) => {
+                self.left_out += 1;
+                return Ok(());
+            }
+            Some(left) => *left -= 1,
+        }
+        self.row(fill)
+    }
+
+    /// Rows so far.
+    pub fn rows(&self) -> u64 {
+        self.rows + self.pending_rows
+    }
+
+    /// Rows that were left out.
+    pub fn left_out(&self) -> u64 {
+        self.left_out
     }
 
     /// Makes all rows so far readable.

@@ -67,6 +67,14 @@ pub(crate) struct Definitions {
 pub(crate) struct FileRows {
     pub file: String,
     pub rows: u64,
+    /// Rows of samples that an interrupt left out.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub left_out: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+fn is_zero(of: &u64) -> bool {
+    *of == 0
 }
 
 fn pairs(of: &[(String, String)]) -> Vec<Setting> {

@@ -17,7 +17,7 @@ pub use unfinished::{Unfinished, save};
 use crate::about::{About, Volatile};
 use crate::capture::CaptureFile;
 use crate::columnar;
-use crate::columns::{HOSTS, RUNS, TABLES, TableOf, WHY, WHY_RPCS};
+use crate::columns::{HOSTS, RUNS, SAMPLES, TABLES, TableOf, WHY, WHY_RPCS};
 use crate::csv::Table;
 pub use crate::csv::write_whole;
 use crate::error::RecordError;
@@ -117,34 +117,92 @@ impl RunDir {
     /// If it is out of turn or the system refuses. In the latter case the whole rows written so far
     /// are left under the final names, and the directory takes no more.
     pub fn add(&mut self, run: &RunRecord) -> Result<(), RecordError> {
+        self.turn(run)?;
+        let never = || false;
+        let written = self
+            .put(run, |file| file != RUNS.file, &never)
+            .and_then(|_| self.put(run, |file| file == RUNS.file, &never))
+            .map(|_| ());
+        self.added(run.seed, written)
+    }
+
+    /// Adds a simulation whose samples may be many, as [`RunDir::add`] does. `stop` is asked now and then; from when it says so, each table of samples takes
+    /// some more rows, and the others are left out, of the simulation too, which then counts as interrupted.
+    ///
+    /// # Errors
+    /// As [`RunDir::add`].
+    pub fn add_until(
+        &mut self,
+        run: &mut RunRecord,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<(), RecordError> {
+        self.turn(run)?;
+        let written = self.put(run, |file| file != RUNS.file, stop).and_then(|cut| {
+            run.interrupted |= !cut.is_empty();
+            cut.into_iter().for_each(|(table, rows)| run.keep(table, rows));
+            self.put(run, |file| file == RUNS.file, stop)
+        });
+        self.added(run.seed, written.map(|_| ()))
+    }
+
+    /// Whether it is a simulation's turn.
+    fn turn(&self, run: &RunRecord) -> Result<(), RecordError> {
         let place = |wanted: u64| self.about.seeds.iter().position(|seed| *seed == wanted);
         let next = self.added.last().and_then(|last| place(*last)).map_or(0, |at| at + 1);
         if place(run.seed).is_none_or(|at| at < next) {
             let expected = self.about.seeds.get(next).copied();
             return Err(RecordError::Order { seed: run.seed, expected });
         }
+        Ok(())
+    }
+
+    /// Writes the rows of a simulation in some tables. A seed counts once it has a row in the table of runs, so that comes last. Tables of samples that
+    /// were cut, and how many of its rows they have.
+    fn put(
+        &mut self,
+        run: &RunRecord,
+        some: impl Fn(&str) -> bool,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Vec<(&'static str, u64)>, RecordError> {
         let Some(tables) = &mut self.tables else {
             return Err(closed(&self.path));
         };
         let (path, warmup, first) = (&self.path, self.about.warmup, self.added.is_empty());
-        // A seed counts once it has a row in the table of runs, so that is written last.
-        let (runs, others): (Vec<_>, Vec<_>) = TABLES
-            .iter()
-            .zip(tables)
-            .filter(|(of, _)| first || of.file() != HOSTS.file)
-            .partition(|(of, _)| of.file() == RUNS.file);
-        let written = others.into_iter().chain(runs).try_for_each(|(of, table)| {
-            if table.is_none() && of.any(run) {
-                *table = Some(Table::create(path, of.file(), &of.header())?);
+        let mut cut = Vec::new();
+        for (of, table) in TABLES.iter().zip(tables) {
+            let file = of.file();
+            if !some(file) || (!first && file == HOSTS.file) {
+                continue;
             }
-            table.as_mut().map_or(Ok(()), |table| of.write(table, run, warmup))
-        });
-        self.added.push(run.seed);
-        let written = written.and_then(|()| unfinished::forget(&self.path, run.seed));
+            if table.is_none() && of.any(run) {
+                *table = Some(Table::create(path, file, &of.header())?);
+            }
+            let Some(table) = table else { continue };
+            let before = (table.rows(), table.left_out());
+            let never = || false;
+            of.write(table, run, warmup, if SAMPLES.contains(&file) { stop } else { &never })?;
+            if table.left_out() > before.1 {
+                cut.push((file, table.rows() - before.0));
+            }
+        }
+        Ok(cut)
+    }
+
+    /// After the rows of a simulation.
+    fn added(&mut self, seed: u64, written: Result<(), RecordError>) -> Result<(), RecordError> {
+        self.added.push(seed);
+        let written = written.and_then(|()| unfinished::forget(&self.path, seed));
         if written.is_err() {
             self.salvage();
         }
         written
+    }
+
+    /// Rows of samples that an interrupt left out so far, by table.
+    pub fn left_out(&self) -> Vec<(&'static str, u64)> {
+        let tables = TABLES.iter().zip(self.tables.iter().flatten());
+        let cut = tables.filter_map(|(of, table)| Some((of.file(), table.as_ref()?.left_out())));
+        cut.filter(|(_, rows)| *rows > 0).collect()
     }
 
     /// Notes the captures of a simulation that was added, so that the manifest names them.
@@ -190,7 +248,7 @@ impl RunDir {
         }
         let summary = Summary::of(&self.about, runs);
         manifest.empty_files = empty_tables(&manifest.files, runs);
-        let row = |c: &CaptureFile| FileRows { file: c.file.clone(), rows: c.frames };
+        let row = |c: &CaptureFile| FileRows { file: c.file.clone(), rows: c.frames, left_out: 0 };
         manifest.files.extend(self.captures.iter().map(row));
         manifest.digest = Some(summary.digest.clone());
         manifest.status = match summary.status {
@@ -220,7 +278,8 @@ impl RunDir {
         let mut files = Vec::new();
         for (of, table) in TABLES.iter().zip(tables) {
             if let Some(table) = table {
-                files.push(FileRows { file: of.file().into(), rows: table.finish()? });
+                let left_out = table.left_out();
+                files.push(FileRows { file: of.file().into(), rows: table.finish()?, left_out });
             }
         }
         Ok(files)
@@ -306,9 +365,11 @@ impl RunDir {
         let mut manifest = read::manifest(path)?;
         for of in [&WHY, &WHY_RPCS].into_iter().filter(|of| runs.iter().any(|run| of.any(run))) {
             let mut table = Table::create(path, of.file, &of.header())?;
-            runs.iter().try_for_each(|run| of.write(&mut table, run, about.warmup))?;
+            let never = || false;
+            runs.iter().try_for_each(|run| of.write(&mut table, run, about.warmup, &never))?;
             manifest.files.retain(|other| other.file != of.file);
-            manifest.files.push(FileRows { file: of.file.into(), rows: table.finish()? });
+            let (file, rows) = (of.file.into(), table.finish()?);
+            manifest.files.push(FileRows { file, rows, left_out: 0 });
         }
         write_json(&path.join("manifest.json"), &manifest)?;
         Self::draw(&path.join("report.html"), &about, &runs)

@@ -22,16 +22,26 @@ fn folder(dir: &Path, seed: u64) -> PathBuf {
 /// Saves what a simulation of a run has so far in place of what was saved of it before. `dir` is that of the run while it is
 /// written ([`RunDir::path`]).
 ///
+/// Once `stop` says so, nothing is saved, and what was saved before stays.
+///
 /// # Errors
 /// If the system refuses; what was saved before stays.
-pub fn save(dir: &Path, about: &About, run: &RunRecord) -> Result<(), RecordError> {
+pub fn save(
+    dir: &Path,
+    about: &About,
+    run: &RunRecord,
+    stop: &dyn Fn() -> bool,
+) -> Result<(), RecordError> {
     let named = folder(dir, run.seed);
     let new = named.with_extension("new");
     let about = About { seeds: vec![run.seed], ..about.clone() };
     let written = remove(&new).and_then(|()| {
         fs::create_dir_all(&new).map_err(|e| RecordError::io("create", &new, e))?;
         let mut tables = RunDir::begin(None, new.clone(), &about)?;
-        tables.add(run)?;
+        tables.put(run, |_| true, stop)?;
+        if !tables.left_out().is_empty() {
+            return remove(&new);
+        }
         tables.finish_tables()?;
         let old = named.with_extension("old");
         remove(&old)?;

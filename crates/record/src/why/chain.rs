@@ -307,10 +307,12 @@ impl<'a> Walk<'a> {
     fn trip(&mut self, arrived: &Arrived, held: Option<Part>) -> Option<Left> {
         let (mut at, mut link) = (arrived.at, arrived.link);
         loop {
-            let LinkOf { from: node, flight } = self.link(link);
-            let end = Time::ZERO + at.since(Time::ZERO).saturating_sub(flight);
+            let LinkOf { from: node, flight, gap } = self.link(link);
+            let before = |span| Time::ZERO + at.since(Time::ZERO).saturating_sub(span);
+            let end = before(flight);
             let left = *self.index.left(self.key, link, end)?;
-            self.reach(end, held.unwrap_or(Part::Propagation), None);
+            // The frame was complete before the gap that ends its transmission.
+            self.reach(before(flight + gap), held.unwrap_or(Part::Propagation), None);
             let start = left.start();
             if node == self.flow.src || node == self.flow.dst {
                 self.reach(start, held.unwrap_or(Part::Serialization), None);
@@ -337,7 +339,7 @@ impl<'a> Walk<'a> {
 
     fn link(&self, link: u32) -> LinkOf {
         let of = self.log.links[link as usize];
-        LinkOf { from: of.from, flight: of.flight }
+        LinkOf { from: of.from, flight: of.flight, gap: of.gap }
     }
 
     /// A wait at a port back to `from`: paused, or `part`.
@@ -532,4 +534,5 @@ impl<'a> Walk<'a> {
 struct LinkOf {
     from: u32,
     flight: Span,
+    gap: Span,
 }

@@ -33,8 +33,10 @@ pub struct LinkOf {
     pub from: u32,
     /// Receiving node.
     pub to: u32,
-    /// From the last bit sent to the arrival: propagation and ingress latency.
+    /// From the end of a transmission to the arrival: propagation and ingress latency, less the gap.
     pub flight: Span,
+    /// Gap at the end of each transmission, when the frame is under way already.
+    pub gap: Span,
 }
 
 /// A flow that was followed.

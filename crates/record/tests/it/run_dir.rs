@@ -291,12 +291,12 @@ fn a_killed_run_keeps_what_its_seeds_had_when_they_were_saved() {
     let mut early = runs[2].clone();
     (early.interrupted, early.end) = (true, Time::from_ps(1_500_000));
     early.flows.truncate(100);
-    save(&at, &about, &early).unwrap();
+    save(&at, &about, &early, &|| false).unwrap();
     early.flows.push(runs[2].flows[100]);
-    save(&at, &about, &early).unwrap();
+    save(&at, &about, &early, &|| false).unwrap();
     let (_, back) = RunDir::load(&at).unwrap();
     assert_same(&early, &back[0]);
-    save(&at, &about, &runs[0]).unwrap();
+    save(&at, &about, &runs[0], &|| false).unwrap();
     dir.add(&runs[0]).unwrap();
     drop(dir);
     let (_, back) = RunDir::load(&at).unwrap();
@@ -311,12 +311,105 @@ fn a_killed_run_keeps_what_its_seeds_had_when_they_were_saved() {
 
     let mut dir = RunDir::create(&path, &about, IfExists::Replace).unwrap();
     for run in &runs {
-        save(&at, &about, run).unwrap();
+        save(&at, &about, run, &|| false).unwrap();
         dir.add(run).unwrap();
     }
-    save(&at, &about, &early).unwrap();
+    save(&at, &about, &early, &|| false).unwrap();
     dir.finish(&runs, volatile(1.0)).unwrap();
     assert!(!scratch_has(&path, "unfinished") && !at.exists());
+}
+
+/// A run of a million samples is told to stop while they are written: it takes a hundred thousand more, and what is there is whole and says so.
+#[test]
+fn a_run_that_is_told_to_stop_while_it_is_written_leaves_out_samples_and_nothing_else() {
+    const SAMPLES: u64 = 500_000;
+    let (about, mut runs) = sample();
+    runs.truncate(2);
+    let at: Vec<Time> = (0..SAMPLES).map(Time::from_ps).collect();
+    for name in ["first", "second"] {
+        let values = vec![1.0; at.len()];
+        let (name, at) = (name.into(), at.clone());
+        runs[0].series.push(Series { name, quantity: Quantity::Other, unit: "bytes", at, values });
+    }
+    let asked = std::cell::Cell::new(0);
+    // The first seed is told after about 300,000 rows of samples.
+    let stop = || {
+        asked.set(asked.get() + 1);
+        asked.get() * 256 > 300_000
+    };
+    let path = scratch("told-to-stop");
+    let mut dir = RunDir::create(&path, &about, IfExists::Refuse).unwrap();
+    let whole = runs.clone();
+    for run in &mut runs {
+        dir.add_until(run, &stop).unwrap();
+    }
+    let left_out = dir.left_out();
+    dir.finish(&runs, volatile(1.0)).unwrap();
+    let rows = fs::read_to_string(path.join("series.csv")).unwrap().lines().count() as u64 - 1;
+    assert!((100_000..400_256).contains(&rows), "{rows} rows of samples");
+    let before: usize = whole.iter().flat_map(|run| &run.series).map(|s| s.at.len()).sum();
+    let of_series = left_out.iter().find(|(file, _)| *file == "series.csv").unwrap();
+    assert_eq!(rows + of_series.1, before as u64);
+    let manifest: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(path.join("manifest.json")).unwrap()).unwrap();
+    assert_eq!(manifest["status"], "interrupted");
+    let files = manifest["files"].as_array().unwrap();
+    let of = |name: &str| files.iter().find(|file| file["file"] == name).unwrap();
+    assert_eq!(
+        (&of("series.csv")["rows"], &of("series.csv")["left_out"]),
+        (&rows.into(), &of_series.1.into())
+    );
+    assert!(of("flows.csv").get("left_out").is_none());
+    // What is read back is what the run has now, and nothing but samples is missing.
+    let (_, back) = RunDir::load(&path).unwrap();
+    for ((back, now), whole) in back.iter().zip(&runs).zip(&whole) {
+        assert_same(back, now);
+        assert!(
+            now.interrupted
+                && (now.flows.len(), now.ports.len()) == (whole.flows.len(), whole.ports.len())
+        );
+    }
+}
+
+#[test]
+fn a_run_that_is_not_told_to_stop_is_whole() {
+    let (about, runs) = sample();
+    let (path, other) = (scratch("not-told"), scratch("not-asked"));
+    let mut dir = RunDir::create(&path, &about, IfExists::Refuse).unwrap();
+    let mut mine = runs.clone();
+    for run in &mut mine {
+        dir.add_until(run, &|| false).unwrap();
+    }
+    assert_eq!(dir.left_out(), []);
+    dir.finish(&mine, volatile(1.0)).unwrap();
+    write(&other, &about, &runs, 1.0);
+    for file in ["series.csv", "runs.csv", "manifest.json", "summary.json", "report.html"] {
+        assert!(
+            fs::read(path.join(file)).unwrap() == fs::read(other.join(file)).unwrap(),
+            "{file}"
+        );
+    }
+}
+
+/// Nothing is saved of a run that is to stop; what was saved before stays.
+#[test]
+fn a_save_that_is_told_to_stop_changes_nothing() {
+    let (about, runs) = sample();
+    let dir = RunDir::create(&scratch("save-told"), &about, IfExists::Refuse).unwrap();
+    let mut later = runs[2].clone();
+    let at: Vec<Time> = (0..200_000).map(Time::from_ps).collect();
+    let values = vec![1.0; at.len()];
+    later.series.push(Series {
+        name: "long".into(),
+        quantity: Quantity::Other,
+        unit: "bytes",
+        at,
+        values,
+    });
+    save(dir.path(), &about, &runs[2], &|| false).unwrap();
+    save(dir.path(), &about, &later, &|| true).unwrap();
+    let (_, back) = RunDir::load(dir.path()).unwrap();
+    assert_same(&runs[2], &back[0]);
 }
 
 #[test]

@@ -53,8 +53,10 @@ pub struct Fabric {
     /// Fate of packets that wait at a port whose link is down. Default: "drop".
     #[serde(default)]
     pub dead_port: DeadPort,
-    /// Bytes that each packet adds on the wire, at most 1000B: 24B for Ethernet preamble, gap and FCS. All of these bytes delay the
-    /// packet. The 12 B of the gap delay it too, by 1 ns per hop at 100 Gb/s. Default: 0B, as most packet-level simulators count.
+    /// Bytes that each packet adds on the wire, at most 1000B: 24B for Ethernet preamble, gap and FCS. From 20B on, 12 B of them are
+    /// the gap after a frame. The next frame waits for the gap; the frame itself is complete before it. On a cable whose delay is
+    /// shorter than two gaps, the frame also waits for the rest of its gap beyond half of the delay.
+    /// Default: 0B, as most packet-level simulators count.
     #[serde(default)]
     pub wire_overhead: Bytes,
     /// Resolution of transmission times. Default: "exact".
@@ -204,6 +206,11 @@ pub struct Override {
 }
 
 impl Fabric {
+    /// Bytes of `wire_overhead` that are the gap after a frame: 12 B of Ethernet, where it is enough for the 8 B before a frame too.
+    pub fn gap(&self) -> Bytes {
+        Bytes::new(if self.wire_overhead.get() >= 20 { 12 } else { 0 })
+    }
+
     /// Settings of pause that are in force somewhere, those of all switches first.
     pub(crate) fn pauses(&self) -> impl Iterator<Item = &Pause> {
         let of_overrides = self.overrides.iter().filter_map(|o| o.pause.as_ref());

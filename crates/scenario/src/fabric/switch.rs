@@ -50,6 +50,11 @@ pub struct Switch {
     /// strict, or have weights.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turns: Option<Turns>,
+    /// Factor of the units of INT records at all ports: bytes sent in 128 B times this, queues in 80 B times this, 1 to 1000 (`INT_MULTI` of
+    /// the public HPCC simulator). Default: at each port its rate over 25 Gb/s.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1_000))]
+    pub int_multi: Option<u16>,
     /// When a packet stops counting towards queue and buffer. Default: "fluid".
     pub release: Release,
     /// Queues by destination at the switches of racks, credits between racks, and a law that sets the rates of flows of law "explicit"
@@ -75,6 +80,7 @@ impl Default for Switch {
             weights: Vec::new(),
             credits: None,
             turns: None,
+            int_multi: None,
             release: Release::default(),
             hierarchical: None,
             pause: Pause::Off,

@@ -81,7 +81,7 @@ const KEYS: &[(&str, Shape, To)] = &[
     ("FAST_REACT", W(1), Fixed),
     ("U_TARGET", W(1), Law),
     ("MI_THRESH", W(1), Law),
-    ("INT_MULTI", W(1), Fixed),
+    ("INT_MULTI", W(1), Read),
     ("MULTI_RATE", W(1), Fixed),
     ("SAMPLE_FEEDBACK", W(1), Fixed),
     ("PINT_LOG_BASE", W(1), Fixed),
@@ -104,7 +104,6 @@ const FIXED: &[(&str, &[u32], Option<&str>, &str)] = &[
     ("CLAMP_TARGET_RATE", &[1], Some("0"), "dcqcn with vendor timers takes the rate for its target once its timer has run since the last CNP"),
     ("L2_CHUNK_SIZE", ANY, None, "repairs begin with the first packet that is missing, and ACKs follow ack_every alone"),
     ("FAST_REACT", &[3], Some("1"), "hpcc reacts to every ACK"),
-    ("INT_MULTI", &[3], None, "telemetry cuts queues to 80 B and bytes sent to 128 B times the port's rate over 25 Gb/s; there it is times this for all ports"),
     ("MULTI_RATE", &[3], Some("0"), "hpcc has one rate, by the most loaded hop"),
     ("SAMPLE_FEEDBACK", &[3], Some("0"), "telemetry of every ACK counts"),
     ("PINT_LOG_BASE", &[10], None, "there is no PINT"),
@@ -194,6 +193,7 @@ struct Settings {
     ack_first: bool,
     down: Option<(Time, u32, u32, usize)>,
     buffer: u64,
+    int_multi: u16,
     /// Values of keys of [`To::Law`], with their lines.
     law: Vec<(&'static str, String, usize)>,
     /// Values of keys of [`To::Fixed`], with their lines.
@@ -234,6 +234,7 @@ fn parse(draft: &mut Draft, source: Option<Source<'_>>) -> Result<Settings, Erro
         ack_first: false,
         down: None,
         buffer: 16,
+        int_multi: 1,
         law: Vec::new(),
         fixed: Vec::new(),
         unused: Vec::new(),
@@ -346,6 +347,11 @@ impl Settings {
             "L2_BACK_TO_ZERO" => self.chunks = flag()?,
             "ACK_HIGH_PRIO" => self.ack_first = flag()?,
             "BUFFER_SIZE" => self.buffer = whole()?.min(1 << 20),
+            "INT_MULTI" => {
+                let multi = whole()?;
+                let fits = u16::try_from(multi).ok().filter(|m| (1..=1_000).contains(m));
+                self.int_multi = fits.ok_or("write a whole number from 1 to 1000")?;
+            }
             "LINK_DOWN" => {
                 let at = microseconds(text).ok_or("write microseconds and two nodes")?;
                 let node = |i: usize| {
@@ -578,6 +584,16 @@ fn transport(draft: &mut Draft, place: &str, s: &Settings, topology: &Topology) 
                 draft.note(at, Fate::Left, format!("{key} {value}: {law} has no such parameter"))
             }
         }
+    }
+    let said = s.lines.contains_key("INT_MULTI");
+    if trial.needs().int {
+        let multi = s.int_multi;
+        draft.switch.push(format!("int_multi = {multi}"));
+        let usual = if said { "" } else { ", the default of the source" };
+        let text = format!("INT_MULTI {multi}{usual}: fabric.switch.int_multi = {multi}");
+        draft.note(s.at("INT_MULTI"), Fate::Carried, text);
+    } else if said {
+        unused.push("INT_MULTI");
     }
     fixed(draft, place, s, &mut unused);
     if !chosen.is_empty() {

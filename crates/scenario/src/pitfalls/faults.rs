@@ -138,3 +138,19 @@ pub(super) fn routes_too_late(around: &Around<'_>) -> Option<String> {
         )
     })
 }
+
+/// Changes of the cable of a host that nothing is sent to or from.
+pub(super) fn cable_without_traffic(around: &Around<'_>) -> Option<String> {
+    let busy = super::recording::busy(around)?;
+    let example = around.hosts.names.get(*busy.first()? as usize)?;
+    (0..).zip(&around.scenario.faults).find_map(|(i, fault): (usize, _)| {
+        let (cable, _) = around.plan.link(&fault.link)?;
+        let idle = (cable.a as usize) < around.plan.hosts && !busy.contains(&cable.a);
+        idle.then(|| {
+            format!(
+                "fault[{i}].link = {:?} is the cable of a host that no traffic (from, to) names, so the fault changes nothing; write a cable that carries something, for instance that of {example}",
+                fault.link
+            )
+        })
+    })
+}

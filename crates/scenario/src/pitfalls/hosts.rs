@@ -139,3 +139,17 @@ pub(super) fn shaper_above_the_link(around: &Around<'_>) -> Option<String> {
         })
     })
 }
+
+/// Antagonists that begin after the end.
+pub(super) fn antagonist_after_the_end(around: &Around<'_>) -> Option<String> {
+    let stop = around.scenario.stop.time;
+    let end = stop.since(forebay_units::Time::ZERO);
+    receivers(around).find_map(|(name, memory, _)| {
+        let mut works = memory.settings.antagonists.iter().filter(|one| one.cores > 0);
+        let start = works.find(|one| one.start >= end)?.start;
+        Some(format!(
+            "host.memory.antagonist.start = \"{}\" is not before the end of the run, stop.time = \"{stop}\", so {name} has no antagonist; write less, or a longer run",
+            start.text()
+        ))
+    })
+}

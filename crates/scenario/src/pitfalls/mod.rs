@@ -12,7 +12,7 @@ mod pauses;
 mod recording;
 mod sources;
 mod timers;
-mod trips;
+pub(crate) mod trips;
 mod windows;
 
 use crate::plan::Plan;
@@ -36,6 +36,8 @@ const PAIRS: &[(&str, Check)] = &[
     ("timeout and round trip", timers::rdma_timeout),
     ("timeout_few and round trip", timers::rdma_timeout_few),
     ("resend_after and round trip", timers::resend_after),
+    ("request_timeout and round trip", timers::request_timeout),
+    ("rnr_timer and stop.time", timers::rnr_timer),
     ("rto_min and timer_tick", timers::coarse_ticks),
     ("cnp_interval and stop.time", timers::cnp_interval),
     ("base_rtt and round trip", timers::base_rtt),
@@ -57,12 +59,16 @@ const PAIRS: &[(&str, Check)] = &[
     ("buffer.alpha and packet", losses::share_below_a_packet),
     ("credits.share and packet", losses::credits_for_other_packets),
     ("resume_offset and xoff", pauses::resume_below_nothing),
+    ("pool and packet", pauses::pool_below_a_packet),
+    ("xoff and buffer", pauses::xoff_above_the_pool),
+    ("headroom and recovery", pauses::go_back_n_without_headroom),
     ("watchdog and pauses", pauses::watchdog_of_every_pause),
     ("watchdog and stop.time", pauses::watchdog_after_the_end),
     ("pcie_rate and link", hosts::pcie_below_the_link),
     ("bandwidth and link", hosts::memory_below_the_link),
     ("level and antagonist", hosts::throttles_nobody),
     ("antagonist.on and stop.time", hosts::never_rests),
+    ("antagonist.start and stop.time", hosts::antagonist_after_the_end),
     ("tx_jitter and link", hosts::jitter_above_a_packet),
     ("pacing and transport", hosts::paces_nobody),
     ("shaper.rate and link", hosts::shaper_above_the_link),
@@ -70,6 +76,7 @@ const PAIRS: &[(&str, Check)] = &[
     ("think and stop.time", sources::thinks_to_the_end),
     ("service and stop.time", sources::serves_to_the_end),
     ("load and stop.time", sources::no_arrival),
+    ("stagger and stop.time", sources::staggered_past_the_end),
     ("incast.every and link", sources::incasts_above_the_link),
     ("warmup and starts", recording::warmup_of_everything),
     ("samples and stop.time", recording::one_sample),
@@ -79,6 +86,7 @@ const PAIRS: &[(&str, Check)] = &[
     ("why and endless flows", recording::nothing_to_explain),
     ("dead cable and routes", faults::dead_from_the_start),
     ("dead cable and hosts", faults::cut_off),
+    ("fault and traffic", faults::cable_without_traffic),
     ("reroute_after and fault", faults::routes_too_late),
 ];
 

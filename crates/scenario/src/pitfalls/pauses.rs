@@ -5,6 +5,7 @@ use crate::fabric::PauseSettings;
 use crate::pause::{Pausing, Threshold};
 use crate::plan::PlannedCable;
 use crate::quantity::Measure;
+use crate::transport::Recovery;
 use forebay_units::{Bytes, Span};
 
 /// Accounts of all ingress ports that pause: node, cable, and class.
@@ -74,4 +75,69 @@ pub(super) fn watchdog_after_the_end(around: &Around<'_>) -> Option<String> {
             after.text()
         )
     })
+}
+
+/// A port that has less than a packet of its own and of the pool: each packet goes to headroom, and pauses its sender.
+pub(super) fn pool_below_a_packet(around: &Around<'_>) -> Option<String> {
+    let pausing = Pausing::of(around.scenario, around.plan)?;
+    let pool = around.scenario.fabric.switch.shared_buffer()?;
+    let packet = around.scenario.largest_packet();
+    pausing.needs().into_iter().find_map(|need| {
+        let left = pool.size.saturating_sub(need.kept);
+        let (_, cable, lane) = accounts(around, pausing).find(|(node, ..)| *node == need.node)?;
+        let reserved = pausing.ingress(need.node, cable, lane).reserved;
+        (left.saturating_add(reserved) < packet).then(|| {
+            format!(
+                "fabric.switch.buffer = \"{}\" leaves {} to share at {} beside headroom and reserved of fabric.switch.pause, with reserved = \"{}\" less than a packet of {}, so each packet pauses its sender; write \"{}\" or more",
+                pool.size.text(),
+                left.text(),
+                around.plan.names[need.node],
+                reserved.text(),
+                packet.text(),
+                (need.kept + packet * 10 * need.ports).text()
+            )
+        })
+    })
+}
+
+/// A threshold that the pool is too small for.
+pub(super) fn xoff_above_the_pool(around: &Around<'_>) -> Option<String> {
+    let pausing = Pausing::of(around.scenario, around.plan)?;
+    let pool = around.scenario.fabric.switch.shared_buffer()?;
+    let needs = pausing.needs();
+    accounts(around, pausing).find_map(|(node, cable, lane)| {
+        let Threshold::Fixed(xoff) = pausing.ingress(node, cable, lane).xoff else { return None };
+        let kept = needs.iter().find(|need| need.node == node)?.kept;
+        let left = pool.size.saturating_sub(kept);
+        (xoff > left).then(|| {
+            format!(
+                "fabric.switch.pause.xoff = \"{}\" is more than fabric.switch.buffer = \"{}\" leaves at {} beside headroom and reserved, {}, so the first port that is slow takes the pool, and the others pause for each packet; write xoff = \"{}\" or less, or a larger buffer",
+                xoff.text(),
+                pool.size.text(),
+                around.plan.names[node],
+                left.text(),
+                (left / 4).text()
+            )
+        })
+    })
+}
+
+/// Each pause costs a packet, and each packet all that is behind it.
+pub(super) fn go_back_n_without_headroom(around: &Around<'_>) -> Option<String> {
+    let pausing = Pausing::of(around.scenario, around.plan)?;
+    let repeats = |entry: &&super::around::Entry<'_>| {
+        let recovery = entry.transport.rdma().map(|rdma| rdma.recovery);
+        around.lossless(entry.class())
+            && matches!(recovery, Some(Recovery::GoBackN | Recovery::GoBackZero))
+    };
+    let entry = around.entries.iter().find(repeats)?;
+    let short = pausing.shortages().into_iter().find(|short| short.given < entry.packet())?;
+    Some(format!(
+        "fabric.switch.pause.headroom = \"{0}\" at {1} holds no packet of {2} that comes after a pause, and {3}.recovery = \"go-back-n\" sends everything again after each loss, so flows may never end; write recovery = \"selective\", or headroom = \"{4}\" or more",
+        short.given.text(),
+        short.place,
+        entry.at,
+        entry.path,
+        short.needed.text()
+    ))
 }

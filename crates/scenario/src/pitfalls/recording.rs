@@ -69,7 +69,7 @@ pub(super) fn finer_than_packets(around: &Around<'_>) -> Option<String> {
 }
 
 /// Hosts that send or receive something; `None` if any may.
-fn busy(around: &Around<'_>) -> Option<BTreeSet<u32>> {
+pub(super) fn busy(around: &Around<'_>) -> Option<BTreeSet<u32>> {
     let named = around.entries.iter().map(|entry| entry.ends.as_ref());
     let all: Option<Vec<_>> = named.collect();
     Some(all?.into_iter().flatten().flat_map(|(src, dst)| [*src, *dst]).collect())

@@ -6,13 +6,13 @@ use std::collections::VecDeque;
 
 /// Sizes of the two packets of a round trip, on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Sizes {
+pub(crate) struct Sizes {
     pub data: Bytes,
     pub ack: Bytes,
 }
 
 /// Cables by node.
-pub(super) struct Trips<'a> {
+pub(crate) struct Trips<'a> {
     plan: &'a Plan,
     latency: Span,              // of a switch
     near: Vec<Vec<(u32, u32)>>, // neighbour and cable, by node

@@ -32,6 +32,10 @@ pub enum Ends {
     Drops,
     /// Less than half of its flows are complete.
     Unfinished,
+    /// Its fabric carries twice as many packets for each byte that is delivered.
+    Hops,
+    /// Its fabric is paused three times as often.
+    Pauses,
     /// Results are to the bit those of the scenario with these settings instead, and not those of the neighbour.
     As(Sets),
     /// To the bit those of the neighbour: the setting does nothing.
@@ -96,6 +100,28 @@ kind = "list"
 flows = [{ from = "leaf[0].host[0]", to = "leaf[1].host[0]", size = "2MB" }, { from = "leaf[0].host[1]", to = "leaf[1].host[1]", size = "2MB" }]
 "#;
 
+/// Two racks that queue by destination, with 30 us of cable between them and their spine.
+const RACKS: &str = r#"version = 1
+seeds = [1]
+stop = { time = "5ms", flows = "ignore" }
+[fabric]
+kind = "leaf-spine"
+leaves = 3
+spines = 1
+hosts_per_leaf = 2
+host_link = { rate = "10Gbps", delay = "1us" }
+fabric_link = { rate = "10Gbps", delay = "30us" }
+[fabric.switch]
+hierarchical = { law = "hiercc" }
+[transport]
+kind = "rdma"
+law = "explicit"
+[[traffic]]
+kind = "long"
+from = ["leaf[1].host[0]", "leaf[2].host[0]"]
+to = "leaf[0].host[0]"
+"#;
+
 const LONG: (&str, &str) = ("traffic", r#"[{ kind = "long", from = "host[1]", to = "host[0]" }]"#);
 const CREDITED: Sets = &[
     (
@@ -149,6 +175,27 @@ pub const CASES: &[Case] = &[
         good: &[("transport.resend_after", r#""10ms""#)],
         says: &["transport.resend_after = \"2ms\"", "on their way"],
         ends: Ends::Repeats,
+    },
+    Case {
+        pair: "request_timeout and round trip",
+        base: RACKS,
+        both: &[],
+        bad: &[("fabric.switch.hierarchical.request_timeout", r#""1us""#)],
+        good: &[("fabric.switch.hierarchical.request_timeout", r#""20us""#)],
+        says: &["request_timeout = \"1us\"", "two racks", "120"],
+        ends: Ends::Hops,
+    },
+    Case {
+        pair: "rnr_timer and stop.time",
+        base: VERBS,
+        both: &[(
+            "host.memory",
+            r#"{ ddio = true, cache_model = "buffers", read_placed = true, cores = 1, per_packet = "10us", rq = { depth = 16, buffer = "4KiB", rnr = "nak" } }"#,
+        )],
+        bad: &[("transport.rnr_timer", r#""20ms""#)],
+        good: &[("transport.rnr_timer", r#""20us""#)],
+        says: &["transport.rnr_timer = \"20ms\"", "stop.time = \"20ms\"", "rnr"],
+        ends: Ends::Slow,
     },
     Case {
         pair: "rto_min and timer_tick",
@@ -382,6 +429,54 @@ pub const CASES: &[Case] = &[
         ends: Ends::As(&[("fabric.switch.pause", r#"{ xoff = "3KB", resume_offset = "1MB" }"#)]),
     },
     Case {
+        pair: "pool and packet",
+        base: VERBS,
+        both: &[("fabric.switch.ecn", r#""off""#)],
+        bad: &[
+            ("fabric.switch.buffer", r#"{ size = "41KB" }"#),
+            ("fabric.switch.pause", r#"{ classes = [0], headroom = "10KB", reserved = "0B" }"#),
+        ],
+        good: &[
+            ("fabric.switch.buffer", r#"{ size = "400KB" }"#),
+            ("fabric.switch.pause", r#"{ classes = [0], headroom = "10KB", reserved = "0B" }"#),
+        ],
+        says: &["fabric.switch.buffer = \"41KB\"", "reserved = \"0B\"", "1KB"],
+        ends: Ends::Pauses,
+    },
+    Case {
+        pair: "xoff and buffer",
+        base: VERBS,
+        both: &[
+            ("fabric.switch.ecn", r#""off""#),
+            ("fabric.switch.buffer", r#"{ size = "100KB" }"#),
+            (
+                "traffic",
+                r#"[{ kind = "list", flows = [{ from = "host[1]", to = "host[0]", size = "1MB" }, { from = "host[2]", to = "host[0]", size = "1MB" }, { from = "host[3]", to = "host[2]", size = "2MB" }] }]"#,
+            ),
+        ],
+        bad: &[("fabric.switch.pause", r#"{ classes = [0], xoff = "80KB", headroom = "10KB" }"#)],
+        good: &[("fabric.switch.pause", r#"{ classes = [0], xoff = "10KB", headroom = "10KB" }"#)],
+        says: &["fabric.switch.pause.xoff = \"80KB\"", "fabric.switch.buffer = \"100KB\""],
+        ends: Ends::Pauses,
+    },
+    Case {
+        pair: "headroom and recovery",
+        base: VERBS,
+        both: &[
+            ("fabric.host_link.rate", r#""100Gbps""#),
+            ("fabric.switch.ecn", r#""off""#),
+            ("fabric.switch.buffer", r#"{ size = "1MB" }"#),
+            (
+                "fabric.switch.pause",
+                r#"{ classes = [0], headroom = "0B", short_headroom = "warn" }"#,
+            ),
+        ],
+        bad: &[],
+        good: &[("transport.recovery", r#""selective""#)],
+        says: &["headroom = \"0B\"", "transport.recovery = \"go-back-n\"", "selective"],
+        ends: Ends::Slow,
+    },
+    Case {
         pair: "watchdog and pauses",
         base: TREE,
         both: &[
@@ -450,6 +545,15 @@ pub const CASES: &[Case] = &[
         )],
         says: &["host.memory.antagonist.on = \"1ms\"", "stop.time = \"1ms\""],
         ends: Ends::As(&[("host.memory", r#"{ antagonist = [{ cores = 4 }] }"#)]),
+    },
+    Case {
+        pair: "antagonist.start and stop.time",
+        base: STAR,
+        both: &[LONG, ("stop.time", r#""1ms""#)],
+        bad: &[("host.memory", r#"{ antagonist = [{ cores = 24, start = "1ms" }] }"#)],
+        good: &[("host.memory", r#"{ antagonist = [{ cores = 24, start = "100us" }] }"#)],
+        says: &["host.memory.antagonist.start = \"1ms\"", "stop.time = \"1ms\""],
+        ends: Ends::As(&[("host.memory", r#"{}"#)]),
     },
     Case {
         pair: "tx_jitter and link",
@@ -534,6 +638,24 @@ pub const CASES: &[Case] = &[
         good: &[("traffic", r#"[{ kind = "poisson", sizes = "10KB", load = 0.1 }]"#)],
         says: &["traffic[0].load = 0.001", "stop.time = \"20ms\""],
         ends: Ends::Unfinished,
+    },
+    Case {
+        pair: "stagger and stop.time",
+        base: STAR,
+        both: &[],
+        bad: &[(
+            "traffic",
+            r#"[{ kind = "long", from = ["host[1]", "host[2]"], to = "host[0]", stagger = "20ms" }]"#,
+        )],
+        good: &[(
+            "traffic",
+            r#"[{ kind = "long", from = ["host[1]", "host[2]"], to = "host[0]", stagger = "1ms" }]"#,
+        )],
+        says: &["traffic[0].stagger = \"20ms\"", "1 of 2", "stop.time = \"20ms\""],
+        ends: Ends::As(&[(
+            "traffic",
+            r#"[{ kind = "long", from = ["host[1]"], to = "host[0]" }]"#,
+        )]),
     },
     Case {
         pair: "incast.every and link",
@@ -624,6 +746,15 @@ pub const CASES: &[Case] = &[
         good: &[("fault", r#"[{ at = "0s", link = "host[0]-tor", for = "1ms" }]"#)],
         says: &["fault[0] with change = \"down\"", "host[1] to host[0]"],
         ends: Ends::Unfinished,
+    },
+    Case {
+        pair: "fault and traffic",
+        base: STAR,
+        both: &[],
+        bad: &[("fault", r#"[{ at = "100us", link = "host[3]-tor", for = "1ms" }]"#)],
+        good: &[("fault", r#"[{ at = "100us", link = "host[1]-tor", for = "1ms" }]"#)],
+        says: &["fault[0].link = \"host[3]-tor\"", "changes nothing"],
+        ends: Ends::As(&[]),
     },
     Case {
         pair: "reroute_after and fault",

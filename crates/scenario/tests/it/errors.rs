@@ -126,6 +126,13 @@ fn quantities() {
             "\"11s\"",
             "11:41: fabric.host_link.delay: \"11s\" is longer than any cable; write at most \"10s\"",
         ),
+        // There and back over four cables: 8 s. Over 530 ms each: 4.24 s.
+        (
+            "\"1us\"",
+            "\"1s\"",
+            "11:41: fabric.host_link.delay: \"1s\" makes round trips of 8.00 s, and time stamps of packets repeat after 4.29 s; write shorter delays",
+        ),
+        ("\"1us\"", "\"530ms\"", "nothing"),
         (
             "\"1us\"",
             "\"0.0001ns\"",

@@ -69,6 +69,7 @@ fn defaults_are_those_of_the_schema() {
             weights: vec![],
             credits: None,
             turns: None,
+            int_multi: None,
             classes: 1,
             release: Release::Fluid,
             hierarchical: None,

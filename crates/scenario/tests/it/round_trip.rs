@@ -289,6 +289,7 @@ prop_compose! {
             },
             hierarchical: None,
             turns: None,
+            int_multi: start.then_some(4),
             weights: match weighs {
                 true => [(0, 3), (2, 100), (3, 1)].map(|(class, weight)| ClassWeight { class, weight }).to_vec(),
                 false => vec![],

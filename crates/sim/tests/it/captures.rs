@@ -221,17 +221,18 @@ fn a_lone_flow_is_stamped_to_the_picosecond() {
         real(&kept.frames[port]).filter(|f| f.inbound == inbound).map(|f| f.at.as_ps()).collect()
     };
     // 1000 B + 52 B of header + 24 B of overhead take 86.08 ns at 100 Gb/s and 860.8 ns at 10 Gb/s; the last packet has
-    // 500 B, an ACK 64 B in all.
+    // 500 B, an ACK 64 B in all. A frame is complete before its gap of 12 B, so it arrives 0.96 ns or 9.6 ns earlier.
     let (full, last, ack) = (1_076 * 80, 576 * 80, 88 * 80);
+    let gap = 12 * 80;
     let start = 7_000_000;
     assert_eq!(times(0, false), [start, start + full, start + 2 * full]);
     // At `left` a packet has come when its last bit has, 300 ns before it can leave.
-    let queued = start + full + 1_000_000 + 300_000;
+    let queued = start + full - gap + 1_000_000 + 300_000;
     let bottleneck = [queued, queued + 10 * full, queued + 20 * full];
     assert_eq!(times(1, false), bottleneck);
-    let came = bottleneck.map(|at| at + 3_000_000);
+    let came = bottleneck.map(|at| at - 10 * gap + 3_000_000);
     assert_eq!(times(2, true), [came[0] + 10 * full, came[1] + 10 * full, came[2] + 10 * last]);
-    let at_host = |came: u64, size: u64| came + 300_000 + size + 1_000_000;
+    let at_host = |came: u64, size: u64| came + 300_000 + size - gap + 1_000_000;
     let received: Vec<u64> = times(2, true)
         .into_iter()
         .zip([full, full, last])
@@ -242,9 +243,9 @@ fn a_lone_flow_is_stamped_to_the_picosecond() {
     // And the RTT from the sender's frames is the sender's own: start to last ACK.
     let back = times(0, true);
     assert_eq!(*back.last().unwrap(), record.flows[0].acked.unwrap().as_ps());
-    let hop = ack + 1_000_000 + 300_000;
-    let slow = 10 * ack + 3_000_000 + 300_000;
-    assert_eq!(back[0], received[0] + hop + slow + ack + 1_000_000);
+    let hop = ack - gap + 1_000_000 + 300_000;
+    let slow = 10 * (ack - gap) + 3_000_000 + 300_000;
+    assert_eq!(back[0], received[0] + hop + slow + ack - gap + 1_000_000);
     assert!(kept.frames.iter().flatten().filter(|f| f.payload > 0).all(|f| f.class == 5));
 }
 
@@ -372,8 +373,8 @@ fn pause_frames_stop_and_let_go_in_turn_and_silence_data() {
     let (record, kept) = captured(&scenario, 1, Options::default());
     let (said, heard) = (&kept.pauses[0], &kept.pauses[1]);
     assert!(said.len() > 4 && said.len() as u64 == row(&record, &kept.ports[0]).pause_frames_sent);
-    // 64 B and 24 B of overhead take 70.4 ns, the cable 1 us.
-    let flight = Span::from_ps(88 * 800) + Span::from_us(1);
+    // 64 B and 12 B of preamble and FCS take 60.8 ns, the cable 1 us.
+    let flight = Span::from_ps(76 * 800) + Span::from_us(1);
     for (i, (said, heard)) in said.iter().zip(heard).enumerate() {
         assert!(!said.inbound && heard.inbound);
         assert_eq!((said.src, said.stop), (3, i % 2 == 0), "the switch comes after three hosts");

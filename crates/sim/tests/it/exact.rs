@@ -69,6 +69,37 @@ fn two_four_and_six_links_finish_to_the_picosecond() {
     }
 }
 
+/// Of 24 B of overhead, 8 B of preamble and 4 B of FCS delay the frame itself, and 12 B of gap the next frame alone.
+#[test]
+fn a_frame_is_complete_before_the_gap_behind_it() {
+    let (slot, frame, ack) = ((4_064 + 24) * 80, (4_064 + 12) * 80, (64 + 12) * 80);
+    for (kind, h) in [("star\"\nhosts = 2", 2), ("fat-tree\"\ntiers = 3\nk = 4", 6)] {
+        let inner = if h == 6 { FABRIC_LINK } else { "" };
+        let fabric = format!("[fabric]\nkind = \"{kind}\nwire_overhead = \"24B\"{LINKS}{inner}");
+        let (from, to) = match h {
+            6 => ("pod[0].edge[0].host[0]", "pod[3].edge[1].host[1]"),
+            _ => ("host[0]", "host[1]"),
+        };
+        for n in [1, 2, 100] {
+            let (acked, delivered, ideal) = lone_flow(&fabric, from, to, n, 1);
+            let there = (n - 1) * slot + h * (frame + 1_000_000);
+            assert_eq!((delivered, ideal), (there, there), "{n} packets over {h} links");
+            assert_eq!(acked, there + h * (ack + 1_000_000));
+        }
+    }
+    // Too little for a gap: all of it delays the frame. And a cable that is too short for a gap takes half of its delay.
+    let star = |overhead: u64, delay: u64| {
+        let fabric = format!(
+            "[fabric]\nkind = \"star\"\nhosts = 2\nwire_overhead = \"{overhead}B\"\nhost_link = {{ rate = \"100Gbps\", delay = \"{delay}ps\" }}\n"
+        );
+        lone_flow(&fabric, "host[0]", "host[1]", 1, 1).1
+    };
+    assert_eq!(star(19, 1_000_000), 2 * ((4_064 + 19) * 80 + 1_000_000));
+    assert_eq!(star(20, 1_000_000), 2 * ((4_064 + 8) * 80 + 1_000_000));
+    assert_eq!(star(24, 2 * 960), 2 * ((4_064 + 12) * 80 + 2 * 960));
+    assert_eq!(star(24, 1_000), 2 * ((4_064 + 24) * 80 + 500));
+}
+
 #[test]
 fn the_ideal_counts_a_short_last_packet_and_a_slow_link() {
     let slow = "[fabric]\nkind = \"dumbbell\"\nleft = 1\nright = 1\nhost_link = { rate = \"100Gbps\", delay = \"300ns\" }\n\
@@ -200,10 +231,10 @@ flows = [{ from = "host[0]", to = "host[1]", size = "4MB", at = "0s" }]
         assert_eq!(port.busy, Some(Span::from_us(end_us)));
         // 4,064 B and 24 B take 32.704 us: the last packet has begun and is not through.
         assert_eq!(port.tx_packets, (end_us * 1_000).div_ceil(32_704));
-        // The switch hears the first of it 32.704 us and a delay later, and sends until the end.
+        // The switch has the first of it 32.608 us and a delay later, without the gap, and sends until the end.
         let sends = |port: &&PortRow| port.node == "tor" && port.peer == "host[1]";
         let port = record.ports.iter().find(sends).unwrap();
-        let late = Span::from_ps(32_704_000 + 1_000_000);
+        let late = Span::from_ps(32_608_000 + 1_000_000);
         assert_eq!(port.busy, Some(Span::from_us(end_us).saturating_sub(late)));
     }
 }

@@ -21,6 +21,8 @@ fn scenario(case: &Case, sets: &[(&str, &str)]) -> Scenario {
 #[derive(Debug)]
 struct Seen {
     repeats: u64,
+    hops: u64,
+    pauses: u64,
     dropped: u64,
     marked: u64,
     delivered: u64,
@@ -35,6 +37,8 @@ fn seen(scenario: &Scenario) -> Seen {
     let done = record.flows.iter().filter(|flow| flow.delivered.is_some()).count();
     Seen {
         repeats: record.flows.iter().map(|flow| u64::from(flow.retransmits)).sum(),
+        hops: record.totals.packet_hops,
+        pauses: ports(|port| port.pause_frames_sent),
         dropped: ports(|port| port.dropped_packets)
             + record.memory.iter().map(|host| host.dropped).sum::<u64>(),
         marked: ports(|port| port.marked_packets),
@@ -59,6 +63,8 @@ fn each_pair_ends_badly_and_its_near_neighbour_does_not() {
         let (bad, good) = (seen(&scenario(case, case.bad)), seen(&scenario(case, case.good)));
         let right = match case.ends {
             Ends::Repeats => bad.repeats > 2 * good.repeats.max(1),
+            Ends::Hops => bad.hops * good.delivered > 2 * good.hops * bad.delivered,
+            Ends::Pauses => bad.pauses > 3 * good.pauses.max(1),
             Ends::Slow => bad.delivered * 2 < good.delivered,
             Ends::NoMark => bad.marked == 0 && good.marked > 0,
             Ends::Drops => bad.dropped > 0 && good.dropped == 0,

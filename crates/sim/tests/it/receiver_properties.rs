@@ -35,14 +35,16 @@ fn tap(scenario: &Scenario, delay: Span, overhead: u64) -> Tap {
     let mut last: BTreeMap<(u32, u32), Time> = BTreeMap::new();
     let mut seen = Vec::new();
     let hosts = loop {
-        at += delay;
+        at += delay / 2;
         let over = simulation.advance(at, &watch);
         let state = simulation.inspect();
         for port in &state.ports {
             let newest = last.entry((port.node, port.peer)).or_default();
             for (arrives, packet) in port.flying.iter().filter(|(at, _)| *at > *newest) {
                 let tx = port.rate.time_for(Bytes::new(u64::from(packet.size) + overhead));
-                let left = Time::ZERO + (arrives.since(Time::ZERO) - tx - delay);
+                // The gap of 12 B behind a frame does not delay it.
+                let gap = port.rate.time_for(Bytes::new(if overhead >= 20 { 12 } else { 0 }));
+                let left = Time::ZERO + (arrives.since(Time::ZERO) + gap - tx - delay);
                 let (arrives, packet) = (*arrives, *packet);
                 seen.push(Seen { left, arrives, node: port.node, peer: port.peer, packet });
             }

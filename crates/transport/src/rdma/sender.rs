@@ -17,6 +17,10 @@ use forebay_wire::{Ecn, Flags, FlowId, HostAddr, Kind, Packet};
 use repair::Repair;
 use std::collections::VecDeque;
 
+/// Most bytes without an answer: offsets of segments from the oldest have 32 bits. A RoCE NIC has 2^23 packets at most (sequence
+/// numbers of 24 bits).
+const MOST_UNANSWERED: u64 = 1 << 31;
+
 /// Requester half of a queue pair.
 #[derive(Clone, Debug)]
 pub struct QpSender {
@@ -100,10 +104,11 @@ impl QpSender {
             totals: Totals { min_rtt: Span::MAX, ..Totals::default() },
             window: Window::from_bytes(initial_window),
             cap: match cfg.cap {
-                Cap::None => u64::MAX,
-                Cap::Bdp => bdp.map_or(u64::MAX, Bytes::get),
+                Cap::None => MOST_UNANSWERED,
+                Cap::Bdp => bdp.map_or(MOST_UNANSWERED, Bytes::get),
                 Cap::Fixed(bytes) => bytes.get(),
-            },
+            }
+            .min(MOST_UNANSWERED),
             written: spec.size.get(),
             most: 0,
             high_seq: 0,

@@ -482,6 +482,24 @@ fn the_shorter_timeout_is_for_few_packets_and_no_more() {
     }
 }
 
+/// Offsets of segments have 32 bits: a sender whose answers take long must not go round.
+#[test]
+fn no_queue_pair_has_more_than_2_gib_without_an_answer() {
+    let cfg = RdmaConfig { mtu: Bytes::new(60_000), ..RdmaConfig::default() };
+    for cap in [Cap::None, Cap::Fixed(Bytes::new(1 << 40))] {
+        let cfg = RdmaConfig { cap, ..cfg.clone() };
+        let mut sender = qp(&cfg, "dcqcn", 8_000_000_000);
+        let mut now = 1;
+        let sent = std::iter::from_fn(|| {
+            now += 1_000;
+            sender.next_packet(&cfg, at(now))
+        });
+        let last = sent.last().expect("it sends");
+        let end = last.seq + 60_000;
+        assert!((1 << 31) - 60_000 < end && end <= 1 << 31, "{end}");
+    }
+}
+
 #[test]
 fn of_what_is_sent_again_the_last_packet_asks_for_an_ack() {
     let cfg = RdmaConfig {

@@ -8,6 +8,7 @@ mod sharing;
 mod square_root;
 mod windows;
 
+use crate::laid_out::{self, step};
 use crate::measured::Measured;
 use forebay_scenario::model::Scenario;
 use forebay_sim::{Options, Simulation, Watch};
@@ -16,13 +17,13 @@ use forebay_units::Time;
 /// Runs all of them.
 pub(crate) fn measure(quick: bool) -> Measured {
     let mut all = Measured::new();
-    queueing::measure(quick, &mut all);
-    sharing::measure(&mut all);
-    sawtooth::measure(quick, &mut all);
-    square_root::measure(quick, &mut all);
-    windows::measure(quick, &mut all);
-    fairness::measure(quick, &mut all);
-    incast::measure(&mut all);
+    step(|| queueing::measure(quick, &mut all));
+    step(|| sharing::measure(&mut all));
+    step(|| sawtooth::measure(quick, &mut all));
+    step(|| square_root::measure(quick, &mut all));
+    step(|| windows::measure(quick, &mut all));
+    step(|| fairness::measure(quick, &mut all));
+    step(|| incast::measure(&mut all));
     all
 }
 
@@ -39,6 +40,7 @@ fn scenario(name: &str, text: &str) -> Scenario {
 }
 
 fn simulation(scenario: &Scenario) -> Simulation<'_> {
+    laid_out::begins(scenario);
     Simulation::new(scenario, scenario.seeds[0], Options::default())
         .unwrap_or_else(|error| panic!("{}: {error}", scenario.name))
 }

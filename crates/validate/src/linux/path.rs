@@ -14,6 +14,7 @@
 //! - Repeats of the kernel differ by microseconds. Here they differ in seed, and in the start of the second flow.
 
 use super::Repeat;
+use crate::laid_out;
 use forebay_sim::{Inspection, Options, PortState, Simulation, Watch};
 use forebay_units::{Span, Time};
 use serde::Deserialize;
@@ -103,6 +104,7 @@ impl Path {
             Ok(loaded) => loaded.scenario,
             Err(error) => panic!("{error}\n{text}"),
         };
+        laid_out::begins(&scenario);
         let mut simulation = Simulation::new(&scenario, scenario.seeds[0], Options::default())
             .unwrap_or_else(|error| panic!("{}: {error}", self.id));
         let quiet = Watch::default();

@@ -149,6 +149,7 @@ impl Bench {
             b: NodeId(ports),
             rate: settings.rate,
             delay: settings.flight,
+            gap: Span::ZERO,
             loss: 0.0,
         };
         let fabric =

@@ -239,6 +239,7 @@ impl World {
             b,
             rate: BitsPerSec::from_gbps(gbps),
             delay: Span::from_us(1),
+            gap: Span::ZERO,
             loss: 0.0,
         };
         let mut cables: Vec<Cable> =
