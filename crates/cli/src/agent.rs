@@ -4,7 +4,7 @@
 
 use crate::args::Agent;
 use crate::failure::Failure;
-use crate::{clock, interrupt, say};
+use crate::{clock, interrupt, itself, say};
 use forebay_laws::host_driver::lockstep::Line;
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
@@ -34,7 +34,7 @@ fn name() -> String {
 }
 
 fn program() -> PathBuf {
-    let own = std::env::current_exe().ok().map(|path| path.with_file_name(name()));
+    let own = itself::folder().map(|folder| folder.join(name()));
     own.filter(|path| path.is_file()).unwrap_or_else(|| PathBuf::from(name()))
 }
 

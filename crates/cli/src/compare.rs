@@ -3,7 +3,7 @@
 use crate::args::{Compare, Input, Sweep};
 use crate::failure::Failure;
 use crate::sweep::{default_dir, sweep};
-use crate::{interrupt, say};
+use crate::{interrupt, itself, say};
 use forebay_record::{About, RunDir, RunRecord, write_whole};
 use forebay_study::compare::along::{self, Along, Arrangement, Point, arrange};
 use forebay_study::compare::{self, Comparison, Side, refusal};
@@ -38,7 +38,7 @@ pub fn compare(args: &Compare) -> Result<(), Failure> {
     }
     let points: Vec<Point> = found.iter().map(|one| one.point.clone()).collect();
     let arranged = arrange(&points);
-    let typed = std::env::args().skip(1);
+    let typed = itself::typed().skip(1);
     let typed = typed.map(|arg| if arg.contains([' ', '[']) { format!("'{arg}'") } else { arg });
     let command = format!("forebay {}", typed.collect::<Vec<_>>().join(" "));
     let (page, json, table, cautions) = match &arranged.key {

@@ -2,7 +2,7 @@
 
 use crate::args::Doctor;
 use crate::failure::Failure;
-use crate::{human, machine, say};
+use crate::{human, itself, machine, say};
 use forebay_record::machine::free_memory;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -135,7 +135,7 @@ impl Tool {
 /// A program beside this one, or in PATH.
 fn find(name: &str) -> Option<PathBuf> {
     let name = format!("{name}{}", std::env::consts::EXE_SUFFIX);
-    let own = std::env::current_exe().ok().and_then(|own| Some(own.parent()?.to_owned()));
+    let own = itself::folder().map(Path::to_path_buf);
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = own.into_iter().chain(std::env::split_paths(&path));
     folders.map(|folder| folder.join(&name)).find(|place| place.is_file())

@@ -5,7 +5,6 @@ use crate::say;
 use forebay_record::RecordError;
 use std::fmt::Display;
 use std::path::Path;
-use std::process::ExitCode;
 
 /// Why a command failed. The text is what the user reads.
 #[derive(Debug)]
@@ -26,7 +25,7 @@ pub enum Failure {
 
 impl Failure {
     /// After a panic, whose hook has said what is to be said.
-    pub const BUG: ExitCode = ExitCode::FAILURE;
+    pub const BUG: u8 = 1;
 
     /// The world refused: `what` is what was tried.
     pub fn io(what: impl Display, error: &std::io::Error) -> Self {
@@ -50,7 +49,7 @@ impl Failure {
     }
 
     /// Prints the text and gives the exit code.
-    pub fn report(&self) -> ExitCode {
+    pub fn report(&self) -> u8 {
         match self {
             Self::Run(text) => say::error(text),
             Self::Input(text) | Self::Missed(text) => say::error(text),
@@ -58,7 +57,7 @@ impl Failure {
             Self::Interrupted(text) => say::line(text),
             Self::NobodyReads => {}
         }
-        ExitCode::from(self.code())
+        self.code()
     }
 
     /// The exit code.

@@ -5,7 +5,7 @@
 
 use crate::args::Play;
 use crate::failure::Failure;
-use crate::{clock, say};
+use crate::{clock, itself, say};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -150,8 +150,7 @@ fn folder(told: Option<&Path>) -> Result<PathBuf, Failure> {
         let text = || format!("{} has no playground (index.html, playground.wasm)", told.display());
         return if whole(&told) { Ok(told) } else { Err(Failure::Input(text())) };
     }
-    let program = std::env::current_exe().unwrap_or_default();
-    let beside = program.parent().unwrap_or(Path::new(""));
+    let beside = itself::folder().unwrap_or(Path::new(""));
     let places = ["playground", "../playground", "../share/forebay/playground"];
     places.iter().map(|place| beside.join(place)).find(whole).ok_or_else(|| {
         Failure::Run(

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::machine::cores;
 use crate::progress::Meter;
 use crate::surroundings::Here;
-use crate::{about, clock, expect, human, interrupt, machine, place, say};
+use crate::{about, clock, expect, human, interrupt, itself, machine, place, say};
 use forebay_record::{Finished, RunDir, RunRecord, Volatile};
 use forebay_scenario::model::Scenario;
 use forebay_scenario::pitfalls::pitfalls;
@@ -338,8 +338,7 @@ impl Recorder {
 /// What may differ between two runs that computed the same.
 pub fn volatile(wall_s: f64, threads: usize) -> Volatile {
     let started = clock::utc_before(wall_s);
-    let command: Vec<String> =
-        std::env::args_os().map(|arg| arg.to_string_lossy().into_owned()).collect();
+    let command: Vec<String> = itself::typed().collect();
     Volatile {
         wall_s,
         cpu_s: clock::user_cpu().map(|cpu| cpu.as_secs_f64()),

@@ -5,11 +5,11 @@ mod measure;
 
 use crate::args::Bench;
 use crate::failure::Failure;
-use crate::{human, interrupt, say};
+use crate::{human, interrupt, itself, say};
 use cases::{Case, Family};
 use forebay_units::Span;
 use measure::{Measured, measure};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 /// What a bare `forebay bench` runs: name, threads, and an MTU other than the usual.
 const USUAL: [(&str, usize, Option<u32>); 16] = [
@@ -102,8 +102,7 @@ fn in_a_process_of_its_own(
     mtu: Option<u32>,
     time: Option<&str>,
 ) -> Result<Measured, Failure> {
-    let program = std::env::current_exe().map_err(|e| Failure::io("find this program", &e))?;
-    let mut command = Command::new(program);
+    let mut command = itself::again().map_err(Failure::Run)?;
     command.args(["bench", name, "--json", "--threads", &threads.to_string()]);
     if let Some(mtu) = mtu {
         command.args(["--mtu", &mtu.to_string()]);

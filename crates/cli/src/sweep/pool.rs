@@ -6,12 +6,12 @@ use super::Home;
 use super::lifeline::{self, Update};
 use crate::failure::Failure;
 use crate::progress::Meter;
-use crate::{human, interrupt, say};
+use crate::{human, interrupt, itself, say};
 use forebay_study::progress::State;
 use forebay_study::sweep::Run;
 use serde_json::json;
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, mpsc};
 use std::time::Duration;
@@ -59,7 +59,7 @@ impl Pool<'_> {
         mut meter: Meter,
         mut done: impl FnMut(&'r Run) -> Result<(), Failure>,
     ) -> Result<Verdict, Failure> {
-        let program = std::env::current_exe().map_err(|e| Failure::io("find this program", &e))?;
+        itself::again().map_err(Failure::Run)?; // before anything has begun
         let seats: Vec<Mutex<Seat>> =
             (0..self.jobs.min(runs.len())).map(|_| Mutex::default()).collect();
         let (next, stopping) = (AtomicUsize::new(0), AtomicBool::new(false));
@@ -75,7 +75,7 @@ impl Pool<'_> {
         std::thread::scope(|scope| {
             let (send, reports) = mpsc::channel();
             for seat in &seats {
-                let (send, next, stopping, program) = (send.clone(), &next, &stopping, &program);
+                let (send, next, stopping) = (send.clone(), &next, &stopping);
                 scope.spawn(move || {
                     while !stopping.load(Ordering::SeqCst) {
                         let i = next.fetch_add(1, Ordering::SeqCst);
@@ -83,7 +83,7 @@ impl Pool<'_> {
                         let warn = |text| {
                             let _ = send.send(Report::Warning(text));
                         };
-                        let result = self.one(program, run, seat, stopping, warn);
+                        let result = self.one(run, seat, stopping, warn);
                         let update = std::mem::take(&mut *lock(seat)).update;
                         let report = match result {
                             Ok(()) => Report::Done(i, update),
@@ -157,14 +157,13 @@ impl Pool<'_> {
     /// One run, from start to its name. The error is the end of a sentence.
     fn one(
         &self,
-        program: &std::path::Path,
         run: &Run,
         seat: &Mutex<Seat>,
         stopping: &AtomicBool,
         warn: impl Fn(String),
     ) -> Result<(), String> {
         let part = self.home.part_dir(&run.hash);
-        let mut child = Command::new(program)
+        let mut child = itself::again()?
             .arg("worker")
             .args(["--threads", &self.threads.to_string(), "--out"])
             .arg(&part)
