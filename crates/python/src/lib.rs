@@ -3,6 +3,7 @@
 //! Invariant: the interpreter lock is released while something simulates, and Python is asked for signals meanwhile.
 
 mod arrow;
+mod command;
 mod comparing;
 mod errors;
 mod law;
@@ -20,6 +21,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// The compiled half of `forebay`.
 #[pyo3::pymodule]
 mod _core {
+    #[pymodule_export]
+    use crate::command::command;
     #[pymodule_export]
     use crate::comparing::Comparison;
     #[pymodule_export]

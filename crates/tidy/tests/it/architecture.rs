@@ -39,7 +39,7 @@ const USES: [(&str, &[&str]); 22] = [
     ("tidy", &[]), // its tests read source files
     ("fuzz", &[]), // its tests read what scenario and record parse
     ("cli", &["units", "laws", "record", "scenario", "sim", "validate", "study"]),
-    ("python", &["units", "laws", "record", "scenario", "sim", "study"]),
+    ("python", &["units", "laws", "record", "scenario", "sim", "study", "cli"]), // and brings the command
     ("abi", &[]),
     ("bpf", &[]), // its tests read its objects as linux does
     ("linux", &[]),
