@@ -2,6 +2,7 @@
 
 use crate::examples;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use forebay_scenario::import::{FlowForm, SIX_COLUMNS};
 use forebay_units::{Bytes, Span, Time};
 use std::path::PathBuf;
 
@@ -33,7 +34,7 @@ pub enum Verb {
     /// Simulate a scenario and write a results directory
     #[command(after_help = examples::RUN)]
     Run(Run),
-    /// Simulate a scenario and watch it: queues, flows and rates, as a view or as lines
+    /// Attach to a run at work, or simulate a scenario and show its queues, flows and rates
     #[command(after_help = examples::WATCH)]
     Watch(Watch),
     /// Simulate every combination of [sweep] and every seed; a stopped sweep continues
@@ -363,6 +364,9 @@ pub enum Format {
         /// Move everything so that the first flow starts at this time, for instance 0s [default: as the file says, usually 2 s]
         #[arg(long, value_name = "TIME")]
         start_at: Option<Time>,
+        /// What the last three of six columns of the flow file are, if that is not clear: port,bytes,start or packets,start,end
+        #[arg(long, value_name = "COLUMNS", value_parser = flow_columns)]
+        flow_columns: Option<FlowForm>,
         #[command(flatten)]
         into: Into,
     },
@@ -382,6 +386,12 @@ pub enum Format {
     Cdf {
         /// CDF file
         file: PathBuf,
+        /// How sizes are drawn: lin (straight lines between the points) or step [default: as the file's own mean says, else lin]
+        #[arg(long, value_name = "MODE", value_parser = cdf_mode)]
+        mode: Option<bool>,
+        /// The file counts packets of this size instead of bytes, for instance 1460B
+        #[arg(long, value_name = "SIZE")]
+        packet: Option<Bytes>,
         #[command(flatten)]
         into: Into,
     },
@@ -635,6 +645,21 @@ fn sizes(text: &str) -> Result<(u64, u64), String> {
     match (end(from, 0)?, end(to, u64::MAX)?) {
         (from, to) if from < to => Ok((from, to)),
         _ => Err(format!("no size is in it; write the smaller end first, {to}..{from}")),
+    }
+}
+
+fn flow_columns(text: &str) -> Result<FlowForm, String> {
+    let known = SIX_COLUMNS.iter().find(|(columns, _)| *columns == text);
+    let [(one, _), (other, _)] = SIX_COLUMNS;
+    known.map(|(_, form)| *form).ok_or_else(|| format!("write {one} or {other}"))
+}
+
+/// Whether lines join the points.
+fn cdf_mode(text: &str) -> Result<bool, String> {
+    match text {
+        "lin" => Ok(true),
+        "step" => Ok(false),
+        _ => Err("write lin or step".into()),
     }
 }
 

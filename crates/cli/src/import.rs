@@ -3,8 +3,8 @@
 use crate::args::{Format, HtsimCommand, Into};
 use crate::failure::Failure;
 use crate::say;
-use forebay_record::write_whole;
-use forebay_scenario::import::{self, Fate, Hpcc, Htsim, Import, Source};
+use forebay_record::{partial_of, write_whole};
+use forebay_scenario::import::{self, Fate, FlowForm, Hpcc, Htsim, Import, Source};
 use forebay_units::Time;
 use std::fs;
 use std::io::Read;
@@ -21,9 +21,9 @@ const MOST_TEXT: u64 = 1 << 30;
 /// The verb.
 pub fn import(format: &Format) -> Result<(), Failure> {
     let (made, into) = match format {
-        Format::Hpcc { config, topology, flows, paths, start_at, into } => {
+        Format::Hpcc { config, topology, flows, paths, start_at, flow_columns, into } => {
             let files = [config, topology, flows, paths].map(Option::as_deref);
-            (hpcc(files, *start_at, &name_of(&into.out))?, into)
+            (hpcc(files, (*start_at, *flow_columns), &name_of(&into.out))?, into)
         }
         Format::Htsim { matrix, topology, command, into } => {
             let (matrix, topology) =
@@ -32,8 +32,9 @@ pub fn import(format: &Format) -> Result<(), Failure> {
             let files = Htsim { matrix: matrix.source(), topology, command: flags(command) };
             (import::htsim(&name_of(&into.out), &files)?, into)
         }
-        Format::Cdf { file, into } => {
-            (import::cdf(&name_of(&into.out), Text::read(file)?.source())?, into)
+        Format::Cdf { file, mode, packet, into } => {
+            let told = import::CdfForm { lines: *mode, packet: *packet };
+            (import::cdf(&name_of(&into.out), Text::read(file)?.source(), told)?, into)
         }
     };
     write(&made, into)?;
@@ -62,7 +63,7 @@ fn flags(given: &HtsimCommand) -> import::Command<'_> {
 
 fn hpcc(
     [config, topology, flows, paths]: [Option<&Path>; 4],
-    start_at: Option<Time>,
+    (start_at, flow_form): (Option<Time>, Option<FlowForm>),
     name: &str,
 ) -> Result<Import, Failure> {
     let config = config.map(|path| Ok::<_, Failure>((path, Text::read(path)?))).transpose()?;
@@ -96,6 +97,7 @@ fn hpcc(
         config: config.as_ref().map(|(_, text)| text.source()),
         paths: paths.as_ref().map(Text::source),
         start_at,
+        flow_form,
     };
     Ok(import::hpcc(name, &files)?)
 }
@@ -162,6 +164,13 @@ fn plain(name: &str, bytes: Vec<u8>) -> Result<Vec<u8>, Failure> {
 
 fn write(made: &Import, into: &Into) -> Result<(), Failure> {
     let out = &into.out;
+    let written = partial_of(out);
+    if written.join("manifest.json").exists() {
+        return Err(Failure::Input(format!(
+            "{} is of a run that is at work or died; name another folder",
+            written.display()
+        )));
+    }
     for (file, what) in [("manifest.json", "run"), ("sweep.json", "sweep")] {
         if out.join(file).exists() {
             return Err(Failure::Input(format!(

@@ -25,6 +25,8 @@ pub struct Cdf {
     pub interpolate: bool,
 }
 
+/// A mean in the first line of a file is met if it is off by less than this.
+pub(crate) const CLOSE: f64 = 0.01;
 /// Larger flows than this (1 PB) are taken for a mistake in the unit.
 const LARGEST: f64 = 1e15;
 
@@ -104,6 +106,21 @@ impl Cdf {
         self.sample(1.0)
     }
 
+    /// The mean in the first line of a file, if it is that of steps between these points and not of straight lines; with both of
+    /// these. A mean is met if it is off by less than [`CLOSE`].
+    pub(crate) fn steps_by_mean(&self, header: f64) -> Option<[f64; 2]> {
+        let means = [false, true].map(|interpolate| Self { interpolate, ..self.clone() }.mean());
+        let [steps, lines] = means.map(|mean| (mean - header).abs() / header);
+        (header > 0.0 && steps < CLOSE && steps < lines).then_some(means)
+    }
+
+    /// The single number that some files have in their first line, often the mean.
+    pub fn header_number(text: &str) -> Option<f64> {
+        let mut lines = text.lines().map(|line| line.trim().trim_start_matches('\u{feff}'));
+        let first = lines.find(|line| !is_skipped(line))?;
+        first.parse().ok().filter(|number: &f64| number.is_finite())
+    }
+
     /// Reads two columns, bytes and cumulative probability, separated by commas, semicolons or white space, in either order:
     /// the probability is the column that ends at 1 or 100, the second if both do. Per cent are taken where it ends at 100.
     /// Skipped: empty lines, lines that start with `#`, `%` or `//`, and one header line of words or of a single number. Of
@@ -116,7 +133,7 @@ impl Cdf {
         let mut header = true;
         for (i, line) in text.lines().enumerate() {
             let line = line.trim().trim_start_matches('\u{feff}');
-            if line.is_empty() || ["#", "%", "//"].iter().any(|mark| line.starts_with(mark)) {
+            if is_skipped(line) {
                 continue;
             }
             let columns: Vec<&str> = line
@@ -148,6 +165,11 @@ impl Cdf {
         }
         Self::new(name, points, interpolate)
     }
+}
+
+/// Whether a line is empty or a comment.
+fn is_skipped(line: &str) -> bool {
+    line.is_empty() || ["#", "%", "//"].iter().any(|mark| line.starts_with(mark))
 }
 
 /// Mean of `max(1, ceil(x))` for x uniform between `a` and `b`.

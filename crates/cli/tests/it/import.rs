@@ -213,3 +213,69 @@ fn a_file_that_the_config_names_and_that_is_not_there_is_told_with_its_flag() {
     let expected = "config.txt: TOPOLOGY_FILE names elsewhere.txt, which is not there; write --topology FILE with the topology";
     assert!(said.contains(expected), "{said}");
 }
+
+/// A folder of results is no place for an import, whatever is imported, nor is one in which a run is at work.
+#[test]
+fn an_import_into_a_run_or_a_sweep_is_refused() {
+    let here = imported(str::to_string);
+    here.run(&["run", "made/scenario.toml", "--out", "run"]).ends(0);
+    std::fs::create_dir_all(here.path.join("swept")).unwrap();
+    here.write("swept/sweep.json", "{}");
+    std::fs::create_dir_all(here.path.join("next.partial")).unwrap();
+    here.write("next.partial/manifest.json", "{}");
+    let before = crate::common::files(&here.path.join("run"));
+    for import in [
+        &["import", "ns3-hpcc", "--config", "config.txt"][..],
+        &["import", "htsim", "htsim.cm", "--topology", "htsim.topo"],
+        &["import", "cdf", "sizes.txt"],
+    ] {
+        for force in [&[][..], &["--force"]] {
+            for (out, said) in [
+                ("run", "run holds the results of a run; name another folder"),
+                ("run/", "holds the results of a run; name another folder"),
+                ("swept", "swept holds the results of a sweep; name another folder"),
+                ("next", "next.partial is of a run that is at work or died; name another folder"),
+                ("next.partial", "next.partial holds the results of a run; name another folder"),
+            ] {
+                let ran = here.run(&[import, &["--out", out], force].concat()).ends(2);
+                assert!(ran.err.contains(said), "{import:?} {out}: {}", ran.err);
+            }
+        }
+    }
+    assert_eq!(crate::common::files(&here.path.join("run")), before);
+}
+
+/// The form of a fork, and what its files say, at the command line: stop time, four numbers, bare rates, five columns, an end for each flow.
+#[test]
+fn files_of_forks_are_imported_and_run() {
+    let here = Scratch::new();
+    here.write(
+        "topology.txt",
+        "4 1 1 3\n3\n0 3 25000000000.0 1us 0\n1 3 25000000000.0 1us 0\n2 3 25000000000.0 1us 0\n",
+    );
+    here.write("five.txt", "2\n0 1 3 10000 2.000000212\n1 2 3 20000 2.000000300\n");
+    here.write("both.txt", "2\n0 1 3 100 2 9\n1 2 3 100 2 9\n");
+    here.write("config.txt", "TOPOLOGY_FILE topology.txt\nFLOW_FILE five.txt\nENABLE_PFC 0\nCC_MODE 1\nSIMULATOR_STOP_TIME 40000000000000.00\n");
+    let import = ["import", "ns3-hpcc", "--config", "config.txt", "--start-at", "0s"];
+    let made = here.run(&[&import[..], &["--out", "five"]].concat()).ends(0);
+    assert!(made.out.contains("five columns, the form of ConWeave"), "{}", made.out);
+    let scenario = here.read("five/scenario.toml");
+    for line in [
+        "host_link = { rate = \"25Gbps\", delay = \"1us\" }",
+        "pause = \"off\"",
+        "86397999999788ns",
+    ] {
+        assert!(scenario.contains(line), "{line}: {scenario}");
+    }
+    here.run(&["run", "five/scenario.toml", "--out", "run"]).ends(0);
+    assert_eq!(here.read("run/flows.csv").lines().count(), 3);
+    let unclear =
+        here.run(&[&import[..], &["--flows", "both.txt", "--out", "both"]].concat()).ends(2);
+    let said = "both.txt:2: the last three columns may be a port, bytes and a start (HPCC) or packets, a start and an end";
+    assert!(unclear.err.contains(said), "{}", unclear.err);
+    let told = ["--flows", "both.txt", "--flow-columns", "packets,start,end", "--out", "both"];
+    here.run(&[&import[..], &told].concat()).ends(0);
+    assert!(here.read("both/flows.csv").contains(",100KB,0"), "{}", here.read("both/flows.csv"));
+    let wrong = here.run(&[&import[..], &["--flow-columns", "a,b", "--out", "x"]].concat()).ends(2);
+    assert!(wrong.err.contains("write port,bytes,start or packets,start,end"), "{}", wrong.err);
+}

@@ -70,6 +70,7 @@ fn ns3_hpcc() {
                 config: Some(source("config.txt", config)),
                 paths: Some(source("paths.csv", paths)),
                 start_at: None,
+                flow_form: None,
             },
         ));
     });

@@ -99,7 +99,7 @@ fn tabled(judge: &mut Judge<'_>, path: &str, table: SizeTable) -> Option<Cdf> {
     let cdf = match (table.file, table.points) {
         (Some(file), None) => {
             let name = table.name.unwrap_or_else(|| stem(&file));
-            return in_file(judge, &format!("{path}.file"), &file, &name, lin);
+            return in_file(judge, &format!("{path}.file"), &file, &name, table.mode);
         }
         (None, Some(points)) => Cdf::new(table.name.as_deref().unwrap_or("sizes"), points, lin),
         _ => Err(
@@ -129,7 +129,7 @@ fn named(judge: &mut Judge<'_>, path: &str, name: &str) -> Option<Cdf> {
         return range.and_then(|r| uniform(name, r)).map_err(|why| judge.say(path, why)).ok();
     }
     if name.contains(['.', '/', '\\']) {
-        return in_file(judge, path, name, &stem(name), true);
+        return in_file(judge, path, name, &stem(name), None);
     }
     let names: Vec<&str> = names().map(|(name, _)| name).collect();
     let close = did_you_mean(name, names.iter().copied());
@@ -144,8 +144,25 @@ fn named(judge: &mut Judge<'_>, path: &str, name: &str) -> Option<Cdf> {
     None
 }
 
-fn in_file(judge: &mut Judge<'_>, path: &str, file: &str, name: &str, lin: bool) -> Option<Cdf> {
-    let read = (judge.read_file)(file).and_then(|text| Cdf::parse(name, &text, lin));
+fn in_file(
+    judge: &mut Judge<'_>,
+    path: &str,
+    file: &str,
+    name: &str,
+    mode: Option<Mode>,
+) -> Option<Cdf> {
+    let lin = mode.unwrap_or(Mode::Lin) == Mode::Lin;
+    let read = (judge.read_file)(file).and_then(|text| {
+        let cdf = Cdf::parse(name, &text, lin)?;
+        let header = Cdf::header_number(&text).filter(|_| mode.is_none());
+        match header.and_then(|header| Some((header, cdf.steps_by_mean(header)?))) {
+            None => Ok(cdf),
+            Some((header, [steps, lines])) => Err(format!(
+                "says in its first line that the mean is {header}, which is that of steps ({steps:.6}) and not of straight lines ({lines:.6}); write {{ file = {:?}, mode = \"step\" }}, or mode = \"lin\" all the same",
+                shorten(file)
+            )),
+        }
+    });
     read.map_err(|why| judge.say(path, format!("{:?} {why}", shorten(file)))).ok()
 }
 

@@ -2,10 +2,11 @@
 //!
 //! Source: alibaba-edu/High-Precision-Congestion-Control, `simulation/scratch/third.cc` (how the files are read) and the notes at
 //! the end of `mix/topology.txt` and `mix/flow.txt`. Files are read word by word, as there: line breaks mean nothing, and what
-//! follows the promised number of entries is not read.
+//! follows the promised number of entries is not read. Only the form of a fork is told by lines (`hpcc_forks.rs`).
 
 use super::draft::{self, Draft, List, node_name};
-use super::words::{Word, Words, delay, rate, seconds};
+use super::hpcc_forks::{FlowForm, Header, link_columns};
+use super::words::{self, LONGEST, Line, Word, Words, delay, rate, seconds};
 use super::{Fate, Hpcc, Import, Note, Source, hpcc_config, paths};
 use crate::Error;
 use crate::traffic::ListedFlow;
@@ -13,6 +14,10 @@ use crate::workload::FIRST_SPORT;
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Where ConWeave begins to count destination ports.
+const CONWEAVE_DPORT: u16 = 100;
+/// A start that is worth a word.
+const IDLE: Span = Span::from_ms(10);
 /// More nodes than this are taken for a mistake.
 const MOST_NODES: u32 = 1 << 20;
 
@@ -71,9 +76,31 @@ impl Topology {
     pub fn parse(source: Source<'_>) -> Result<(Self, Vec<Note>), Error> {
         let mut words = Words::of(source);
         let mut notes = Vec::new();
+        let lines = words::lines(source.text);
+        let header = Header::of(&lines).map_err(|(line, text)| words.wrong(line, text))?;
         let (nodes, line) = words.number::<u32>("the number of nodes")?;
+        let mut inner_switches = 0;
+        if header == Header::Servers {
+            words.number::<u32>("the number of GPUs of a server")?;
+            inner_switches = words.number::<u32>("the number of NVSwitches")?.0;
+        }
         let (switch_count, _) = words.number::<u32>("the number of switches")?;
+        let switch_count = switch_count.saturating_add(inner_switches);
+        if matches!(header, Header::Tors | Header::Rates) {
+            words.number::<u32>("the number of ToR switches")?;
+        }
         let (link_count, _) = words.number::<u32>("the number of links")?;
+        let rest = match header {
+            Header::Original | Header::Tors => 0,
+            Header::Rates => 2,
+            Header::Servers => lines[0].1.len() - 5,
+        };
+        for _ in 0..rest {
+            words.next("the rest of the first line")?;
+        }
+        if let Some(text) = header_note(header) {
+            notes.push(words.note(line, Fate::Carried, text));
+        }
         if nodes > MOST_NODES {
             return Err(words.wrong(
                 line,
@@ -99,6 +126,7 @@ impl Topology {
                 );
             }
         }
+        check_columns(&words, &lines, link_count)?;
         let mut links = Vec::new();
         let mut joined: BTreeMap<(u32, u32), usize> = BTreeMap::new();
         let mut cables_of: BTreeMap<u32, usize> = BTreeMap::new();
@@ -113,8 +141,13 @@ impl Topology {
                 if !switches.contains(&end)
                     && let Some(first) = cables_of.insert(end, line)
                 {
+                    let what = if header == Header::Servers {
+                        ", as the GPUs of SimAI have NVLinks beside their NIC"
+                    } else {
+                        ""
+                    };
                     let text = format!(
-                        "host {end} has a second link here, the first on line {first}; only hosts with one link can be carried over"
+                        "host {end} has a second link here, the first on line {first}{what}; only hosts with one link can be carried over"
                     );
                     return Err(words.wrong(line, text));
                 }
@@ -156,7 +189,7 @@ impl Topology {
         Ok((Self { nodes, switches: switches.into_iter().collect(), links }, notes))
     }
 
-    fn is_switch(&self, node: u32) -> bool {
+    pub(super) fn is_switch(&self, node: u32) -> bool {
         self.switches.binary_search(&node).is_ok()
     }
 
@@ -174,8 +207,58 @@ impl Topology {
     }
 }
 
+/// What the first line of a fork's topology is.
+fn header_note(header: Header) -> Option<&'static str> {
+    match header {
+        Header::Original => None,
+        Header::Tors => Some(
+            "four numbers, the form of PowerTCP: nodes, switches, ToR switches (not used, as there), links",
+        ),
+        Header::Rates => Some(
+            "six numbers, the form of Reverie: nodes, switches, ToR switches and links; ToR switches and the two rates serve its own traffic and are not used",
+        ),
+        Header::Servers => Some(
+            "the form of SimAI: nodes, GPUs of a server, NVSwitches, switches, links, kind of GPU; NVSwitches are switches here",
+        ),
+    }
+}
+
+/// What the lines of a fork's flows are.
+fn form_note(form: FlowForm, payload: u64) -> Option<(Fate, String)> {
+    match form {
+        FlowForm::Hpcc => None,
+        FlowForm::ConWeave => Some((Fate::Carried, format!(
+            "five columns, the form of ConWeave: sender, receiver, priority group, bytes, start; source ports are counted from {FIRST_SPORT} for each sender and destination ports from {CONWEAVE_DPORT} for each receiver, as there"
+        ))),
+        FlowForm::Dcqcn => Some((Fate::Changed, format!(
+            "six columns, the form of ns3-rdma (DCQCN): sender, receiver, priority, packets of {payload} B, start, end; here a flow goes on after its end until all its packets are there or the run ends, and ports, drawn at random there, are counted"
+        ))),
+        FlowForm::Numbered => Some((Fate::Carried, "seven columns, the form of m3 and Parsimon: number of the flow, sender, receiver, priority group, destination port, bytes, start".into())),
+    }
+}
+
+/// The columns of the lines that hold links alone.
+fn check_columns(words: &Words<'_>, lines: &[Line<'_>], count: u32) -> Result<(), Error> {
+    let Some(next) = words.line() else { return Ok(()) };
+    let from = lines.partition_point(|(line, _)| *line < next);
+    let whole = lines.get(from).is_some_and(|(_, all)| words.at_start_of(next, all.len()));
+    if !whole {
+        return Ok(());
+    }
+    link_columns(&lines[from..], count as usize).map_err(|(line, text)| words.wrong(line, text))
+}
+
 fn no_node(node: u32, nodes: u32) -> String {
     format!("there is no node {node}; the first line promises {nodes}, numbered from 0")
+}
+
+/// A flow file as it was read.
+pub(super) struct FlowFile {
+    pub flows: Flows,
+    /// The line of each.
+    pub lines: Vec<usize>,
+    pub notes: Vec<Note>,
+    pub form: FlowForm,
 }
 
 impl Flows {
@@ -187,11 +270,40 @@ impl Flows {
         source: Source<'_>,
         topology: &Topology,
     ) -> Result<(Self, Vec<usize>, Vec<Note>), Error> {
+        let read = FlowFile::parse(source, topology, Reading::default())?;
+        Ok((read.flows, read.lines, read.notes))
+    }
+}
+
+/// What a flow file itself does not say.
+#[derive(Clone, Copy, Default)]
+struct Reading {
+    /// Its form, where lines do not tell.
+    told: Option<FlowForm>,
+    /// Bytes of a packet, where flows count those; `None`: 1000, the default of the source.
+    payload: Option<u64>,
+    /// Whether the source keeps 64 bits of a size.
+    wide: bool,
+}
+
+impl FlowFile {
+    fn parse(source: Source<'_>, topology: &Topology, reading: Reading) -> Result<Self, Error> {
+        let Reading { told, payload, wide } = reading;
+        let payload = payload.unwrap_or(1000);
         let mut words = Words::of(source);
+        let form = FlowForm::of(&words::lines(source.text), told)
+            .map_err(|(line, text)| words.wrong(line, text))?;
         let (mut flows, mut lines, mut notes) = (Vec::new(), Vec::new(), Vec::new());
-        let (count, _) = words.number::<u64>("the number of flows")?;
+        let mut arrived: BTreeMap<u32, u16> = BTreeMap::new();
+        let (count, first) = words.number::<u64>("the number of flows")?;
+        if let Some((fate, text)) = form_note(form, payload) {
+            notes.push(words.note(first, fate, text));
+        }
         for i in 0..count {
             let what = |of: &str| format!("{of} of a flow ({i} of {count} are there)");
+            if form == FlowForm::Numbered {
+                words.number::<u64>(&what("the number"))?;
+            }
             let (src, line) = words.number::<u32>(&what("the sender"))?;
             let (dst, _) = words.number::<u32>(&what("the receiver"))?;
             for end in [src, dst] {
@@ -215,41 +327,85 @@ impl Flows {
             }
             let pg = words.next(&what("the priority group"))?;
             let pg = small(&words, pg, 7, "is no priority group; write 0 to 7")? as u8;
-            let word = words.next(&what("the destination port"))?;
-            let dport: u64 = word.text.parse().map_err(|_| words.bad(word, "is no port"))?;
-            if dport > 65_535 {
-                let text = format!(
-                    "flow {i}: port {dport} has more than 16 bits; {} is used, as there",
+            let dport = match form {
+                FlowForm::Hpcc | FlowForm::Numbered => {
+                    let word = words.next(&what("the destination port"))?;
+                    let dport: u64 =
+                        word.text.parse().map_err(|_| words.bad(word, "is no port"))?;
+                    if dport > 65_535 {
+                        let text = format!(
+                            "flow {i}: port {dport} has more than 16 bits; {} is used, as there",
+                            dport as u16
+                        );
+                        notes.push(words.note(word.line, Fate::Changed, text));
+                    }
                     dport as u16
-                );
-                notes.push(words.note(word.line, Fate::Changed, text));
-            }
-            let word = words.next(&what("the size"))?;
-            let size: u64 = word
-                .text
-                .parse()
-                .map_err(|_| words.bad(word, "is no size; write a whole number of bytes"))?;
-            if size > u64::from(u32::MAX) {
-                let text = format!(
-                    "flow {i}: all {size} B are sent; the source keeps 32 bits of a size and would send {} B",
-                    size as u32
-                );
-                notes.push(words.note(word.line, Fate::Changed, text));
-            }
-            let word = words.next(&what("the start"))?;
-            let start = seconds(word.text).ok_or_else(|| {
-                words.bad(word, "is no start; write seconds, for instance 2.000001")
-            })?;
-            flows.push(Flow { src, dst, pg, dport: dport as u16, size, start });
+                }
+                FlowForm::ConWeave => {
+                    let next = arrived.entry(dst).or_insert(CONWEAVE_DPORT);
+                    *next = next.wrapping_add(1);
+                    next.wrapping_sub(1)
+                }
+                FlowForm::Dcqcn => CONWEAVE_DPORT,
+            };
+            let (size, start) = match form {
+                FlowForm::Dcqcn => {
+                    let word = words.next(&what("the number of packets"))?;
+                    let packets: u64 = word.text.parse().map_err(|_| {
+                        words.bad(word, "is no number of packets; write a whole number")
+                    })?;
+                    let size = packets.checked_mul(payload).ok_or_else(|| {
+                        words.bad(word, "packets are more bytes than 64 bits hold")
+                    })?;
+                    let word = words.next(&what("the start"))?;
+                    let start = self::start(&words, word)?;
+                    let word = words.next(&what("the end"))?;
+                    if self::start(&words, word)? < start {
+                        return Err(words.bad(word, "is an end before the start"));
+                    }
+                    (size, start)
+                }
+                _ => {
+                    let word = words.next(&what("the size"))?;
+                    let size: u64 = word.text.parse().map_err(|_| {
+                        words.bad(word, "is no size; write a whole number of bytes")
+                    })?;
+                    let wide = wide || form == FlowForm::Numbered;
+                    if size > u64::from(u32::MAX) && !wide {
+                        let text = format!(
+                            "flow {i}: all {size} B are sent; the source keeps 32 bits of a size and would send {} B",
+                            size as u32
+                        );
+                        notes.push(words.note(word.line, Fate::Changed, text));
+                    }
+                    let word = words.next(&what("the start"))?;
+                    // ConWeave makes one byte of none.
+                    let least = u64::from(form == FlowForm::ConWeave);
+                    (size.max(least), self::start(&words, word)?)
+                }
+            };
+            flows.push(Flow { src, dst, pg, dport, size, start });
             lines.push(line);
         }
         if let Some(line) = words.line() {
             let text = format!("what follows the {count} flows is not read, as there");
             notes.push(words.note(line, Fate::Left, text));
         }
-        Ok((Self(flows), lines, notes))
+        Ok(Self { flows: Flows(flows), lines, notes, form })
     }
+}
 
+/// A time in seconds, of a run.
+fn start(words: &Words<'_>, word: Word<'_>) -> Result<Time, Error> {
+    let time = seconds(word.text)
+        .ok_or_else(|| words.bad(word, "is no start; write seconds, for instance 2.000001"))?;
+    if time.since(Time::ZERO) > LONGEST {
+        return Err(words.bad(word, "is after the longest run, 86400 s; write an earlier time"));
+    }
+    Ok(time)
+}
+
+impl Flows {
     /// Moves all starts so that the first is at `at`; says by how much they are earlier.
     fn begin_at(&mut self, at: Time) -> Result<Span, String> {
         let first = self.0.iter().map(|flow| flow.start).min().unwrap_or(at);
@@ -290,7 +446,14 @@ fn unknown_host(node: u32, topology: &Topology) -> String {
 /// The whole scenario.
 pub(super) fn import(name: &str, files: &Hpcc<'_>) -> Result<Import, Error> {
     let (topology, topology_notes) = Topology::parse(files.topology)?;
-    let (mut flows, lines, flow_notes) = Flows::parse(files.flows, &topology)?;
+    let header = Header::of(&words::lines(files.topology.text)).unwrap_or(Header::Original);
+    let reading = Reading {
+        told: files.flow_form,
+        payload: hpcc_config::payload(files.config)?,
+        wide: matches!(header, Header::Tors | Header::Rates),
+    };
+    let FlowFile { mut flows, lines, notes: flow_notes, form } =
+        FlowFile::parse(files.flows, &topology, reading)?;
     let earlier = match files.start_at {
         Some(at) => flows
             .begin_at(at)
@@ -311,30 +474,49 @@ pub(super) fn import(name: &str, files: &Hpcc<'_>) -> Result<Import, Error> {
     draft.notes = topology_notes;
     fabric(&mut draft, files, &topology, &flows)?;
     draft.notes.extend(flow_notes);
+    let first = flows.0.iter().map(|flow| flow.start).min().unwrap_or(Time::ZERO);
+    if files.start_at.is_none() && first.since(Time::ZERO) >= IDLE {
+        let text = format!(
+            "the first flow starts at {first}, as there; averages of a run include the idle time before it, which --start-at 0s removes"
+        );
+        draft.note(format!("{}:1", files.flows.name), Fate::Carried, text);
+    }
     if let Some(at) = files.start_at {
         let text =
             format!("everything happens {earlier} earlier than the file says: --start-at {at}");
         draft.note(format!("{}:1", files.flows.name), Fate::Changed, text);
     }
-    let numbers = list(&mut draft, files.flows.name, &topology, (&flows, &lines));
-    draft.fabric.push(
-        "routing = \"ecmp-murmur3\"\nnext_hops = \"descending\"\nclock = \"truncate-ns\"".into(),
-    );
+    let numbers = list(&mut draft, files.flows.name, &topology, (&flows, &lines, form));
+    let settings = hpcc_config::read(&mut draft, files.config, (header, form))?;
+    let own_routing = settings.routing();
+    if own_routing.is_none() {
+        draft.fabric.push(
+            "routing = \"ecmp-murmur3\"\nnext_hops = \"descending\"\nclock = \"truncate-ns\""
+                .into(),
+        );
+    }
     draft.note(
         "clock",
         Fate::Carried,
         "a clock of whole ns: clock = \"truncate-ns\"; each transmission is rounded down",
     );
-    draft.note(
-        "routing",
-        Fate::Carried,
-        "murmur3-32 of addresses and ports with the number of the switch as its seed, next hops as they lie in memory on Linux: routing = \"ecmp-murmur3\", next_hops = \"descending\"",
-    );
+    match own_routing {
+        None => draft.note(
+            "routing",
+            Fate::Carried,
+            "murmur3-32 of addresses and ports with the number of the switch as its seed, next hops as they lie in memory on Linux: routing = \"ecmp-murmur3\", next_hops = \"descending\"",
+        ),
+        Some((routing, fate, text)) => {
+            draft.fabric.push(format!("routing = \"{routing}\"\nclock = \"truncate-ns\""));
+            draft.note("routing", fate, text);
+        }
+    }
     if let Some(source) = files.paths {
         paths::import(&mut draft, source, &topology, &numbers)?;
     }
     let classes = draft.lists.iter().filter_map(|list| list.class).max();
-    let without_pause = hpcc_config::apply(&mut draft, files.config, &topology, classes, earlier)?;
+    let without_pause =
+        hpcc_config::apply(&mut draft, (files.config, settings), &topology, classes, earlier)?;
     draft.finish(without_pause)
 }
 
@@ -384,16 +566,20 @@ fn list(
     draft: &mut Draft,
     place: &str,
     topology: &Topology,
-    (Flows(flows), lines): (&Flows, &[usize]),
+    (Flows(flows), lines, form): (&Flows, &[usize], FlowForm),
 ) -> Vec<Option<u32>> {
     let name = |node: u32| node_name("host", node, topology.nodes);
     let groups: BTreeSet<u8> = flows.iter().filter(|f| f.size > 0).map(|f| f.pg).collect();
     let several = groups.len() > 1;
-    // Ports are counted by pair of hosts, in the order of the file.
+    // Ports are counted by pair of hosts, in the order of the file; by ConWeave, by sender.
     let mut next: BTreeMap<(u32, u32), u16> = BTreeMap::new();
+    let pair = |flow: &Flow| match form {
+        FlowForm::ConWeave => (flow.src, 0),
+        _ => (flow.src, flow.dst),
+    };
     let mut kept = Vec::new();
     for (i, flow) in flows.iter().enumerate() {
-        let sport = next.entry((flow.src, flow.dst)).or_insert(FIRST_SPORT);
+        let sport = next.entry(pair(flow)).or_insert(FIRST_SPORT);
         if flow.size == 0 {
             let text = format!("flow {i} sends 0 B and would never be over");
             draft.note(format!("{place}:{}", lines[i]), Fate::Left, text);
@@ -434,10 +620,13 @@ fn list(
             flows: lines_of(group).collect(),
         });
     }
-    let text = format!(
-        "{} flows with their sizes, starts and destination ports; source ports are counted from {FIRST_SPORT} for each pair of hosts, as there",
-        kept.len()
-    );
+    let ports = match form {
+        FlowForm::Hpcc | FlowForm::Numbered => format!(
+            ", starts and destination ports; source ports are counted from {FIRST_SPORT} for each pair of hosts, as there"
+        ),
+        FlowForm::ConWeave | FlowForm::Dcqcn => " and starts".into(),
+    };
+    let text = format!("{} flows with their sizes{ports}", kept.len());
     draft.note(format!("{place}:1"), Fate::Carried, text);
     let same = numbers.iter().enumerate().all(|(i, n)| *n == Some(i as u32));
     if !ascending {

@@ -9,6 +9,7 @@ mod cdf;
 mod draft;
 mod hpcc;
 mod hpcc_config;
+mod hpcc_forks;
 mod hpcc_ideal;
 mod htsim;
 mod htsim_command;
@@ -17,11 +18,12 @@ mod paths;
 mod words;
 
 pub use hpcc::{Flow, Flows, Link, Topology};
+pub use hpcc_forks::{FlowForm, SIX_COLUMNS};
 pub use hpcc_ideal::{Paths, Way};
 pub use htsim_command::Command;
 
 use crate::{Error, Loaded};
-use forebay_units::{OneLine, Time};
+use forebay_units::{Bytes, OneLine, Time};
 use std::fmt;
 
 /// A file of another simulator.
@@ -104,6 +106,8 @@ pub struct Hpcc<'a> {
     pub paths: Option<Source<'a>>,
     /// When the first flow starts; `None`: when the file says. All that has a time moves with it.
     pub start_at: Option<Time>,
+    /// The form of the flows, where six columns fit two of them ([`SIX_COLUMNS`]); `None`: told by their values.
+    pub flow_form: Option<FlowForm>,
 }
 
 /// A scenario from files of the public HPCC simulator.
@@ -142,10 +146,19 @@ pub fn htsim(name: &str, files: &Htsim<'_>) -> Result<Import, Error> {
     htsim::import(name, files)
 }
 
+/// What a user says of a CDF file.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CdfForm {
+    /// Whether lines join the points; `None`: as the mean in the first line of the file says, else lines.
+    pub lines: Option<bool>,
+    /// Size of a packet, if the file counts packets.
+    pub packet: Option<Bytes>,
+}
+
 /// A scenario that draws flow sizes from a CDF file, which is put into the form of `sizes = { file = ... }`.
 ///
 /// # Errors
 /// One sentence with file and line.
-pub fn cdf(name: &str, sizes: Source<'_>) -> Result<Import, Error> {
-    cdf::import(name, sizes)
+pub fn cdf(name: &str, sizes: Source<'_>, form: CdfForm) -> Result<Import, Error> {
+    cdf::import(name, sizes, form)
 }

@@ -13,6 +13,21 @@ pub(super) struct Word<'a> {
     pub text: &'a str,
 }
 
+/// A run is no longer than this.
+pub(super) const LONGEST: Span = Span::from_secs(86_400);
+
+/// A line that is not empty: its number and its words.
+pub(super) type Line<'a> = (usize, Vec<&'a str>);
+
+/// The lines of a text that hold anything.
+pub(super) fn lines(text: &str) -> Vec<Line<'_>> {
+    let lines = (1..).zip(without_mark(text).lines());
+    lines
+        .map(|(line, text)| (line, text.split_whitespace().collect::<Vec<_>>()))
+        .filter(|(_, words)| !words.is_empty())
+        .collect()
+}
+
 /// The words of a file, one after another.
 pub(super) struct Words<'a> {
     file: &'a str,
@@ -54,6 +69,11 @@ impl<'a> Words<'a> {
         self.words.as_slice().first().map(|word| word.line)
     }
 
+    /// Whether the next word is the first of so many on this line.
+    pub fn at_start_of(&self, line: usize, words: usize) -> bool {
+        self.words.as_slice().iter().take_while(|word| word.line == line).count() == words
+    }
+
     /// The next word as a number.
     pub fn number<T: FromStr>(&mut self, what: &str) -> Result<(T, usize), Error> {
         let word = self.next(what)?;
@@ -77,9 +97,13 @@ impl<'a> Words<'a> {
     }
 }
 
-/// A rate as ns-3 writes it: `100Gbps`, `25Gb/s`, `12.5GB/s`, `1000000bps`.
+/// A rate as ns-3 writes it: `100Gbps`, `25Gb/s`, `12.5GB/s`, `1000000bps`; without a unit, the whole part is bit/s.
 pub(super) fn rate(text: &str) -> Option<BitsPerSec> {
-    let split = text.find(|c: char| c.is_ascii_alphabetic())?;
+    let Some(split) = text.find(|c: char| c.is_ascii_alphabetic()) else {
+        let plain = text.chars().all(|c| c.is_ascii_digit() || c == '.');
+        let whole: u64 = text.split('.').next()?.parse().ok()?;
+        return (plain && whole > 0).then(|| BitsPerSec::new(whole));
+    };
     let (number, unit) = text.split_at(split);
     let unit = unit.strip_suffix("/s").or_else(|| unit.strip_suffix("ps"))?;
     let (prefix, eight) = match unit.strip_suffix('b') {
@@ -101,12 +125,21 @@ pub(super) fn rate(text: &str) -> Option<BitsPerSec> {
     rate.get().checked_mul(eight * times).map(BitsPerSec::new)
 }
 
-/// A delay as ns-3 writes it: `0.001ms`, `1us`, `1000ns`; without a unit, seconds.
+/// A delay as ns-3 writes it: `0.001ms`, `1us`, `1000ns`, `1e-3ms`; without a unit, seconds.
 pub(super) fn delay(text: &str) -> Option<Span> {
-    match text.chars().last()? {
-        c if c.is_ascii_digit() || c == '.' => seconds(text).map(|t| t.since(Time::ZERO)),
-        _ => text.parse().ok(),
+    let end = text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).len();
+    let (number, unit) = text.split_at(end);
+    if unit.is_empty() || unit == "s" {
+        return seconds(number).map(|t| t.since(Time::ZERO));
     }
+    let ps = match unit {
+        "ms" => 1e9,
+        "us" => 1e6,
+        "ns" => 1e3,
+        "ps" => 1.0,
+        _ => return None,
+    };
+    scaled(number, unit, ps).map(|t| t.since(Time::ZERO))
 }
 
 /// Seconds as a decimal number, exactly where it has at most twelve decimals; to the nearest ps where it has an exponent or more.
@@ -147,10 +180,27 @@ mod tests {
             ("1000000000bps", gbps(1)),
             ("0.5Tbps", gbps(500)),
             ("1Mib/s", Some(BitsPerSec::new(1 << 20))),
+            // `DoParse`: digits and points alone are bit/s, of which the whole part counts.
+            ("25000000000", gbps(25)),
+            ("25000000000.0", gbps(25)),
+            ("100", Some(BitsPerSec::new(100))),
+            ("1500.9", Some(BitsPerSec::new(1500))),
         ] {
             assert_eq!(rate(text), rate_, "{text}");
         }
-        for text in ["", "100", "Gbps", "-1Gbps", "1Xbps", "1e400Gbps", "99999999999Tbps"] {
+        for text in [
+            "",
+            "0",
+            ".",
+            "1 0",
+            "-100",
+            "25e9",
+            "Gbps",
+            "-1Gbps",
+            "1Xbps",
+            "1e400Gbps",
+            "99999999999Tbps",
+        ] {
             assert_eq!(rate(text), None, "{text}");
         }
     }
@@ -159,6 +209,10 @@ mod tests {
     fn times_are_exact_where_they_can_be() {
         assert_eq!(delay("0.001ms"), Some(Span::from_us(1)));
         assert_eq!(delay("0.000001"), Some(Span::from_us(1)));
+        assert_eq!(delay("1e-3ms"), Some(Span::from_us(1)));
+        assert_eq!(delay("1e-6s"), Some(Span::from_us(1)));
+        assert_eq!(delay("1e-6"), Some(Span::from_us(1)));
+        assert_eq!(delay("1m"), None);
         assert_eq!(seconds("2.000000000001"), Some(Time::from_ps(2_000_000_000_001)));
         assert_eq!(seconds("2."), Some(Time::from_ps(2_000_000_000_000)));
         assert_eq!(seconds("2.5e-6"), Some(Time::from_ps(2_500_000)));

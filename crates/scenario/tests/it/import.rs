@@ -32,6 +32,7 @@ fn hpcc(
         config: config.map(|text| source("config.txt", text)),
         paths: paths.map(|text| source("paths.csv", text)),
         start_at: None,
+        flow_form: None,
     };
     import::hpcc("made", &files).map_err(|e| e.to_string())
 }
@@ -209,6 +210,7 @@ fn everything_can_be_moved_to_the_start() {
             config: Some(source("config.txt", &config)),
             paths: None,
             start_at,
+            flow_form: None,
         };
         import::hpcc("made", &files).map_err(|e| e.to_string())
     };
@@ -707,7 +709,9 @@ fn ideal_times_are_those_of_the_source() {
 #[test]
 fn a_distribution_is_read_in_either_order_and_scale() {
     let plain = "1000 0.15\n20000 0.5\n1000000 1\n";
-    let made = |text: &str| import::cdf("made", source("sizes.txt", text)).unwrap();
+    let made = |text: &str| {
+        import::cdf("made", source("sizes.txt", text), import::CdfForm::default()).unwrap()
+    };
     let expected = made(plain).files;
     let percent_first = include_str!("../data/percent-first.txt");
     let headed = "bytes,cdf\r\n1000,15\r\n20000,50\r\n1000000,100\r\n";
@@ -717,7 +721,9 @@ fn a_distribution_is_read_in_either_order_and_scale() {
         assert_eq!(made(text).files[1], expected[1], "{text}");
     }
     load(&made(plain));
-    let wrong = import::cdf("made", source("sizes.txt", "1 0.5\n2 x\n")).unwrap_err();
+    let wrong =
+        import::cdf("made", source("sizes.txt", "1 0.5\n2 x\n"), import::CdfForm::default())
+            .unwrap_err();
     assert_eq!(
         wrong.to_string(),
         "sizes.txt:2: \"2 x\" is not two numbers, bytes and cumulative probability"
@@ -732,9 +738,14 @@ fn a_distribution_is_read_in_either_order_and_scale() {
             .contains("the run is 10us and not 10ms long, which would be 667 million flows")),
         "{said:?}"
     );
-    let huge = import::cdf("made", source("sizes.txt", "1 0.5\n2e15 1\n")).unwrap_err().to_string();
+    let huge =
+        import::cdf("made", source("sizes.txt", "1 0.5\n2e15 1\n"), import::CdfForm::default())
+            .unwrap_err()
+            .to_string();
     assert!(huge.starts_with("sizes.txt") && !huge.contains("scenario.toml"), "{huge}");
-    let short = import::cdf("made", source("sizes.txt", "1 0.5\n2 0.9\n")).unwrap_err();
+    let short =
+        import::cdf("made", source("sizes.txt", "1 0.5\n2 0.9\n"), import::CdfForm::default())
+            .unwrap_err();
     assert!(short.to_string().contains("ends at probability 0.9"), "{short}");
 }
 
@@ -870,7 +881,7 @@ proptest! {
             3 => hpcc(TOPOLOGY, FLOWS, None, Some(&file)),
             4 => htsim(&file, None),
             5 => htsim(MATRIX, Some(&file)),
-            _ => import::cdf("made", source("sizes.txt", &file)).map_err(|e| e.to_string()),
+            _ => import::cdf("made", source("sizes.txt", &file), import::CdfForm::default()).map_err(|e| e.to_string()),
         })?;
     }
 }

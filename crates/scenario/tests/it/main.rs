@@ -4,6 +4,7 @@ mod cdf;
 mod errors;
 mod fuzz;
 mod import;
+mod import_forks;
 mod meaning;
 mod pitfalls;
 mod round_trip;

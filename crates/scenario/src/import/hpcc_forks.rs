@@ -1,0 +1,296 @@
+//! Forms of the files of the public HPCC simulator and of its forks, told apart by the columns of their lines.
+//!
+//! Source: the reading code of each fork (`docs/import.md` has the table). A file whose columns fit no form is refused, with the
+//! columns that are read.
+
+use super::words::Line;
+
+/// What the first line of a topology holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Header {
+    /// Nodes, switches, links: alibaba-edu/HPCC and most of its forks.
+    Original,
+    /// Nodes, switches, ToR switches, links: PowerTCP.
+    Tors,
+    /// The same, then the rates of hosts and of switches: Reverie.
+    Rates,
+    /// Nodes, GPUs of a server, NVSwitches, switches, links, kind of GPU: SimAI.
+    Servers,
+}
+
+/// A sentence about a line.
+type Wrong = (usize, String);
+
+impl Header {
+    /// The form of a topology. Line breaks mean nothing to the original, so a file that fits no form by its lines is one of it.
+    pub fn of(lines: &[Line<'_>]) -> Result<Self, Wrong> {
+        let Some((first, head)) = lines.first() else { return Ok(Self::Original) };
+        let flows =
+            head.len() == 1 && lines.get(1).is_some_and(|(_, w)| (5..=7).contains(&w.len()));
+        let flows = (flows && !has_rate(lines)).then_some("a flow file (--flows)");
+        if let Some(what) = other_file(lines).or(flows) {
+            return Err((*first, format!("this looks like {what}, not like a topology")));
+        }
+        let number = |i: usize| head.get(i).and_then(|word| word.parse::<usize>().ok());
+        let second = lines.get(1).map_or(0, |(_, words)| words.len());
+        let switches = number(1);
+        match head.len() {
+            4 if switches == Some(second) => Ok(Self::Tors),
+            6 if switches == Some(second) && head.iter().all(|word| is_number(word)) => {
+                Ok(Self::Rates)
+            }
+            6 | 7 if !is_number(head[5]) => {
+                let all = number(2).zip(number(3)).and_then(|(a, b)| a.checked_add(b));
+                if all == Some(second) {
+                    return Ok(Self::Servers);
+                }
+                Err((
+                    *first,
+                    format!(
+                        "the first line has the form of SimAI (nodes, GPUs of a server, NVSwitches, switches, links, kind of GPU), and the second has {second} numbers, not one for each NVSwitch and switch"
+                    ),
+                ))
+            }
+            n if n > 3 && switches.is_none_or(|all| all == second || n < all.saturating_add(3)) => {
+                Err((
+                    *first,
+                    format!(
+                        "the first line has {n} words; write three (nodes, switches, links), four (PowerTCP: nodes, switches, ToR switches, links) or six (Reverie: the same and two rates; SimAI: nodes, GPUs of a server, NVSwitches, switches, links, kind of GPU), and all switches on the second line"
+                    ),
+                ))
+            }
+            _ => Ok(Self::Original),
+        }
+    }
+}
+
+/// What is wrong with the columns of links that begin at one of these lines: five each, where they have lines of their own.
+pub(super) fn link_columns(lines: &[Line<'_>], count: usize) -> Result<(), Wrong> {
+    let Some((line, first)) = lines.first() else { return Ok(()) };
+    let columns = first.len();
+    let alike = lines.len() >= count && lines.iter().take(count).all(|(_, w)| w.len() == columns);
+    if alike && columns > 2 && columns % 5 != 0 {
+        let text = format!(
+            "the line has {columns} columns; a link has five: its two ends, rate, delay and error rate"
+        );
+        return Err((*line, text));
+    }
+    Ok(())
+}
+
+/// What a line of a flow file holds, after sender and receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlowForm {
+    /// Priority group, destination port, bytes, start: alibaba-edu/HPCC and most of its forks.
+    Hpcc,
+    /// Priority group, bytes, start: ConWeave and what is derived from it.
+    ConWeave,
+    /// Priority group, packets, start, end: bobzhuyb/ns3-rdma, the oldest of the family.
+    Dcqcn,
+    /// The number of the flow first, then as [`FlowForm::Hpcc`]: m3 and Parsimon.
+    Numbered,
+}
+
+/// The words by which a command says which of two forms is meant.
+pub const SIX_COLUMNS: [(&str, FlowForm); 2] =
+    [("port,bytes,start", FlowForm::Hpcc), ("packets,start,end", FlowForm::Dcqcn)];
+
+/// More flows a line than this are no flow of any fork.
+const MOST_COLUMNS: usize = 7;
+/// The original has ports of 16 bits.
+const MOST_PORT: f64 = 65_535.0;
+/// Flows begin before this many seconds, and have more bytes.
+const LATEST: f64 = 10_000.0;
+/// Smaller flows than this are seconds.
+const LEAST_SIZE: f64 = 10.0;
+
+impl FlowForm {
+    /// The form of a flow file; `told`: what the user says of one with six columns.
+    pub fn of(lines: &[Line<'_>], told: Option<Self>) -> Result<Self, Wrong> {
+        let Some((first, head)) = lines.first() else { return Ok(Self::Hpcc) };
+        let links = has_rate(lines).then_some("a topology (--topology)");
+        if let Some(what) = other_file(lines).or(links) {
+            return Err((*first, format!("this looks like {what}, not like a flow file")));
+        }
+        let count = head.first().and_then(|word| word.parse::<usize>().ok());
+        let Some(count) = count.filter(|_| head.len() == 1) else { return Ok(Self::Hpcc) };
+        let entries = &lines[1..];
+        let entries = &entries[..count.min(entries.len())];
+        let Some((line, columns)) = entries.first().map(|(line, words)| (*line, words.len()))
+        else {
+            return Ok(Self::Hpcc);
+        };
+        if listed_nodes(count, &lines[1..]) {
+            return Err((*first, "this looks like a trace file (a count, then the nodes to trace), not like a flow file".into()));
+        }
+        // A last line that is cut off has its own sentence, word by word.
+        let cut = entries.len() == lines.len() - 1
+            && entries.len() > 1
+            && entries.last().is_some_and(|(_, words)| words.len() < columns);
+        let whole = &entries[..entries.len() - usize::from(cut)];
+        let other = whole.iter().find(|(_, words)| words.len() != columns);
+        match (columns, other) {
+            (6, _) => six(entries, told).map_err(|text| (line, text)),
+            (5 | 7, Some((other, words))) => Err((
+                *other,
+                format!(
+                    "the line has {} columns, and line {line} has {columns}; write the same for all flows",
+                    words.len()
+                ),
+            )),
+            (5, None) => Ok(Self::ConWeave),
+            (7, None) if numbered(entries) => Ok(Self::Numbered),
+            (7.., None) if columns % 6 != 0 => Err((
+                line,
+                format!(
+                    "the line has {columns} columns; a flow has six (sender, receiver, priority group, destination port, bytes, start), five (ConWeave: without the port), or {MOST_COLUMNS} (m3: its number first)"
+                ),
+            )),
+            _ => Ok(Self::Hpcc),
+        }
+    }
+}
+
+/// Six columns are port, bytes and start, or packets, start and end.
+fn six(entries: &[Line<'_>], told: Option<FlowForm>) -> Result<FlowForm, String> {
+    if let Some(told) = told {
+        return Ok(told);
+    }
+    let mut rows = entries.iter().filter(|(_, words)| words.len() == 6).map(|(_, words)| {
+        let [fourth, fifth, sixth] = [3, 4, 5].map(|i| words[i].parse::<f64>().ok());
+        Some((fourth?, fifth?, sixth?, is_decimal(words[4])))
+    });
+    // No size has decimals.
+    if entries.iter().all(|(_, words)| words.get(4).is_some_and(|word| is_decimal(word))) {
+        return Ok(FlowForm::Dcqcn);
+    }
+    let mut decimals = false;
+    let (mut packets, mut tiny, mut any) = (false, true, false);
+    let times = rows.all(|row| {
+        let Some((fourth, fifth, sixth, decimal)) = row else { return false };
+        any = true;
+        decimals |= decimal;
+        packets |= fourth > MOST_PORT;
+        tiny &= fifth < LEAST_SIZE;
+        fifth <= sixth && fifth < LATEST
+    });
+    match times && any {
+        true if decimals || packets => Ok(FlowForm::Dcqcn),
+        true if tiny => {
+            let [(port, _), (packets, _)] = SIX_COLUMNS;
+            Err(format!(
+                "the last three columns may be a port, bytes and a start (HPCC) or packets, a start and an end (DCQCN, ns3-rdma); say which: --flow-columns {port} or --flow-columns {packets}"
+            ))
+        }
+        _ => Ok(FlowForm::Hpcc),
+    }
+}
+
+/// Whether the first column counts lines, from 0 or 1, and the fourth may be a priority group.
+fn numbered(entries: &[Line<'_>]) -> bool {
+    let number = |words: &[&str], i: usize| words.get(i).and_then(|word| word.parse::<u64>().ok());
+    let Some(first) = number(&entries[0].1, 0).filter(|first| *first <= 1) else { return false };
+    (first..).zip(entries).all(|(n, (_, words))| {
+        words.len() != MOST_COLUMNS
+            || number(words, 0) == Some(n) && number(words, 3).is_some_and(|pg| pg <= 7)
+    })
+}
+
+/// Whether after the count there are so many numbers alone.
+fn listed_nodes(count: usize, lines: &[Line<'_>]) -> bool {
+    let words = || lines.iter().flat_map(|(_, words)| words);
+    let some = words().take(count.saturating_add(1)).count();
+    some == count && words().all(|word| word.parse::<u32>().is_ok()) && count % 6 != 0
+}
+
+/// Whether one of the first lines has a rate where links have it.
+fn has_rate(lines: &[Line<'_>]) -> bool {
+    let unit = |word: &&str| word.ends_with("bps") || word.ends_with("b/s");
+    lines.iter().take(4).any(|(_, words)| words.len() == 5 && words.get(2).is_some_and(unit))
+}
+
+fn is_decimal(word: &str) -> bool {
+    word.contains('.') && is_number(word)
+}
+
+fn is_number(word: &str) -> bool {
+    word.parse::<f64>().is_ok()
+}
+
+/// What a file is that is neither a topology nor flows.
+fn other_file(lines: &[Line<'_>]) -> Option<&'static str> {
+    let (_, head) = lines.first()?;
+    let first = head.first()?;
+    let key = |word: &str| {
+        word.len() > 3
+            && word.contains('_')
+            && word.chars().all(|c| c.is_ascii_uppercase() || c == '_' || c.is_ascii_digit())
+    };
+    if key(first) {
+        return Some("a config file (--config)");
+    }
+    let address = |word: &str| word.len() == 8 && word.chars().all(|c| c.is_ascii_hexdigit());
+    if head.len() >= 8 && address(head[0]) && address(head[1]) {
+        return Some("an FCT file, a result of that simulator");
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::import::words;
+
+    fn header(text: &str) -> Result<Header, Wrong> {
+        Header::of(&words::lines(text))
+    }
+
+    fn flows(text: &str) -> Result<FlowForm, Wrong> {
+        FlowForm::of(&words::lines(text), None)
+    }
+
+    #[test]
+    fn the_first_line_of_a_topology_tells_its_fork() {
+        assert_eq!(header("5 1 4\n4\n0 4 1Gbps 1us 0\n"), Ok(Header::Original));
+        assert_eq!(header("5 1 4 4 0 4 1Gbps 1us 0 1 4 1Gbps 1us 0"), Ok(Header::Original));
+        assert_eq!(header("5 1 1 4\n4\n"), Ok(Header::Tors));
+        assert_eq!(header("6 2 1 4\n4 5\n"), Ok(Header::Tors));
+        assert_eq!(header("6 2 1 4 25000000000 100000000000\n4 5\n"), Ok(Header::Rates));
+        assert_eq!(header("6 2 1 1 8 H100\n4 5\n"), Ok(Header::Servers));
+        for (text, said) in [
+            ("6 2 1 4\n4 5 0\n", "three (nodes"),
+            ("6 2 1 1 8 H100\n4\n", "form of SimAI"),
+            ("ENABLE_QCN 1\n", "config file"),
+        ] {
+            assert!(
+                header(text).is_err_and(|(line, why)| line == 1 && why.contains(said)),
+                "{text}"
+            );
+        }
+        // Where lines mean nothing, one number more may be the first switch.
+        assert_eq!(header("5 1 4 4\n0 4 1Gbps 1us 0\n"), Ok(Header::Original));
+    }
+
+    #[test]
+    fn the_columns_of_a_flow_tell_its_fork() {
+        assert_eq!(flows("1\n0 1 3 100 10000 2\n"), Ok(FlowForm::Hpcc));
+        assert_eq!(flows("1\n0 1 3 10000 2.000000139\n"), Ok(FlowForm::ConWeave));
+        assert_eq!(flows("2\n0 1 3 10000 2\n2 3 3 20000 2\n"), Ok(FlowForm::ConWeave));
+        assert_eq!(flows("1\n2 1 3 10000000 2.0 9.5\n"), Ok(FlowForm::Dcqcn));
+        assert_eq!(flows("1\n2 1 3 500 0.00 9.5\n"), Ok(FlowForm::Dcqcn));
+        assert_eq!(flows("1\n2 1 3 300000 2 9\n"), Ok(FlowForm::Dcqcn));
+        assert_eq!(flows("2\n0 3 1 3 100 1000 2\n1 2 1 3 100 1000 2.5\n"), Ok(FlowForm::Numbered));
+        for (text, line, said) in [
+            ("1\n0 1 3 100 2 9\n", 2, "--flow-columns packets,start,end"),
+            ("2\n0 1 3 100 2\n0 1 3 100 80 2\n", 3, "has 6 columns, and line 2 has 5"),
+            ("1\n0 1 3 100 1000 2 9\n", 2, "has 7 columns"),
+            ("1\n0 1 3 100 1000 2 9 4\n", 2, "has 8 columns"),
+            ("4\n0 1 2 3\n", 1, "trace file"),
+            ("0b000001 0b000101 10000 100 1000 2000000000 5000 4000\n", 1, "FCT file"),
+        ] {
+            let (at, why) = flows(text).unwrap_err();
+            assert!(at == line && why.contains(said), "{text}: {at} {why}");
+        }
+        assert_eq!(flows("6 0 1 3 100 10 2"), Ok(FlowForm::Hpcc), "word by word, as there");
+    }
+}
