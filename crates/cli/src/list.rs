@@ -19,7 +19,7 @@ pub fn list(args: &List) -> Result<(), Failure> {
         ),
         Some(Kind::Laws) => laws::laws(&Laws { name: None, log: None, json: false }),
         Some(Kind::Workloads) => say::data(&workloads()),
-        Some(Kind::Presets) => table(presets::PRESETS.iter().map(|p| (p.name, p.title()))),
+        Some(Kind::Presets) => say::data(&examples()),
         Some(Kind::Metrics) => {
             let all = metrics::all();
             table(all.iter().map(|m| (m.name.as_str(), m.about.as_str())))
@@ -37,6 +37,26 @@ fn table<'a>(rows: impl Iterator<Item = (&'a str, &'a str)>) -> Result<(), Failu
         text.push_str(&format!("{name:<width$}  {about}\n"));
     }
     say::data(&text)
+}
+
+/// Presets by subject; a heading for each.
+fn examples() -> String {
+    let samples: Vec<_> = presets::SAMPLES.iter().map(|s| (s.name, s.title)).collect();
+    let groups = presets::GROUPS.iter().map(|group| {
+        (group.title, group.presets.iter().map(|p| (p.name, p.title())).collect::<Vec<_>>())
+    });
+    let groups: Vec<_> = groups.chain([("Files for forebay import", samples)]).collect();
+    let names = groups.iter().flat_map(|(_, rows)| rows).map(|(name, _)| name.len());
+    let width = names.max().unwrap_or(0);
+    let mut text = String::new();
+    for (title, rows) in groups {
+        let gap = if text.is_empty() { "" } else { "\n" };
+        text.push_str(&format!("{gap}{title}\n"));
+        for (name, about) in rows {
+            text.push_str(&format!("  {name:<width$}  {about}\n"));
+        }
+    }
+    text
 }
 
 fn workloads() -> String {

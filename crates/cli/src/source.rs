@@ -110,17 +110,31 @@ fn stdin() -> Result<&'static str, Failure> {
 
 /// The text of a preset.
 pub fn preset_text(name: &str) -> Result<&'static str, Failure> {
-    let found = presets::preset(name).map(|preset| preset.text);
-    found.ok_or_else(|| {
-        let known: Vec<&str> = presets::PRESETS.iter().map(|p| p.name).collect();
-        let close = nearest(name, known.iter().copied());
-        let close = close.map(|preset| format!("did you mean \"{preset}\"? "));
-        Failure::Input(format!(
-            "there is no preset \"{name}\"; {}use one of {}",
-            close.unwrap_or_default(),
-            known.join(", ")
-        ))
-    })
+    if let Some(preset) = presets::preset(name) {
+        return Ok(preset.text);
+    }
+    if presets::SAMPLES.iter().any(|sample| sample.name == name) {
+        return Err(Failure::Input(format!(
+            "{name} is files of another simulator; write them with \"forebay new {name} --out DIR\" and import them"
+        )));
+    }
+    let known = presets::all().map(|preset| preset.name);
+    let known: Vec<&str> = known.chain(presets::SAMPLES.iter().map(|sample| sample.name)).collect();
+    let same = known.iter().copied().find(|known| same_letters(known, name));
+    let meant = same.or_else(|| nearest(&name.to_lowercase(), known.iter().copied()));
+    let more = match meant {
+        Some(preset) => format!("did you mean \"{preset}\"? (forebay list presets)"),
+        None => "see \"forebay list presets\"".into(),
+    };
+    Err(Failure::Input(format!("there is no preset \"{name}\"; {more}")))
+}
+
+/// Whether two names differ in hyphens, underscores, spaces and capitals alone.
+pub fn same_letters(a: &str, b: &str) -> bool {
+    let letters = |text: &str| -> String {
+        text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    };
+    letters(a) == letters(b)
 }
 
 impl SeedArgs {

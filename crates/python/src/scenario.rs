@@ -148,5 +148,5 @@ impl Scenario {
 /// Names of the scenarios that come with the package, with title and text.
 #[pyfunction]
 pub fn presets() -> Vec<(&'static str, &'static str, &'static str)> {
-    built_in::PRESETS.iter().map(|preset| (preset.name, preset.title(), preset.text)).collect()
+    built_in::all().map(|preset| (preset.name, preset.title(), preset.text)).collect()
 }

@@ -1,4 +1,5 @@
-//! The scenarios that come with the product, for `forebay new` and `forebay run --preset`.
+//! The scenarios that come with the product, for `forebay new` and `forebay run --preset`: those of `scenarios/`, which a test
+//! holds against this list.
 
 /// A scenario to start from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,8 +10,17 @@ pub struct Preset {
     pub text: &'static str,
 }
 
+/// Scenarios of one subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// The subject, for people.
+    pub title: &'static str,
+    /// Its scenarios, the one to begin with first.
+    pub presets: &'static [Preset],
+}
+
 impl Preset {
-    /// The first line of its comment.
+    /// The first sentence of its comment.
     pub fn title(&self) -> &'static str {
         self.text.lines().next().unwrap_or_default().trim_start_matches("# ")
     }
@@ -21,29 +31,76 @@ impl Preset {
     }
 }
 
-macro_rules! preset {
-    ($name:literal) => {
-        Preset { name: $name, text: include_str!(concat!("../../../scenarios/", $name, ".toml")) }
+/// Files of another simulator to try `forebay import` with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// Name.
+    pub name: &'static str,
+    /// What they are, for people.
+    pub title: &'static str,
+    /// The command that imports them, for a folder of this name.
+    pub next: &'static str,
+    /// Names and texts of the files.
+    pub files: &'static [(&'static str, &'static str)],
+}
+
+macro_rules! samples {
+    ($folder:literal: $($name:literal)*) => {
+        &[$(($name, include_str!(concat!("../../../scenarios/import/", $folder, $name)))),*]
     };
 }
 
-/// All of them, the main job first.
-pub const PRESETS: &[Preset] = &[
-    preset!("websearch"),
-    preset!("incast"),
-    preset!("rpc"),
-    preset!("host-congestion"),
-    preset!("link-failure"),
-    preset!("permutation"),
-    preset!("ndp"),
-    preset!("homa"),
-    preset!("expresspass"),
-    preset!("aeolus"),
-    preset!("dumbbell-reno"),
-    preset!("graph"),
+/// All of them.
+pub const SAMPLES: &[Sample] = &[
+    Sample {
+        name: "import-hpcc",
+        title: "Config, topology and flows of the public HPCC simulator (ns-3).",
+        next: "import ns3-hpcc --config DIR/config.txt --out mine --start-at 0s",
+        files: samples!("hpcc/": "config.txt" "topology.txt" "flow.txt"),
+    },
+    Sample {
+        name: "import-htsim",
+        title: "Connection matrices and a topology of csg-htsim.",
+        next: "import htsim DIR/permutation.cm --topology DIR/leaf-spine.topo --out mine",
+        files: samples!("htsim/": "permutation.cm" "leaf-spine.topo" "incast.cm"),
+    },
+    Sample {
+        name: "import-cdf",
+        title: "Flow sizes and their probabilities.",
+        next: "import cdf DIR/sizes.txt --out mine",
+        files: samples!("": "sizes.txt"),
+    },
 ];
+
+macro_rules! group {
+    ($title:literal: $($name:literal)*) => {
+        Group {
+            title: $title,
+            presets: &[$(Preset {
+                name: $name,
+                text: include_str!(concat!("../../../scenarios/", $name, ".toml")),
+            }),*],
+        }
+    };
+}
+
+/// All of them by subject, the main job first.
+pub const GROUPS: &[Group] = &[
+    group!("First steps": "websearch" "incast" "permutation" "rpc" "dumbbell-reno" "graph" "capture"),
+    group!("RDMA and lossless fabrics": "rdma-websearch" "pfc-storm" "pfc-victim" "link-pause" "tcp-beside-rdma" "hpcc-long-runs"),
+    group!("Hosts": "host-congestion" "host-features" "cache-of-buffers" "nv-against-cubic"),
+    group!("Faults": "link-failure"),
+    group!("Receiver-driven transports": "ndp" "ndp-incast" "ndp-oversubscribed" "homa" "homa-rpc" "homa-priorities" "homa-beside-dcqcn" "expresspass" "expresspass-parking-lot" "aeolus" "aeolus-k"),
+    group!("Credits of receiving hosts (CARC)": "carc-fast-producer" "carc-slow-consumer" "carc-rivals" "carc-storm" "carc-oscillation" "carc-pingpong" "carc-polling" "carc-pulls" "carc-rings" "carc-channels" "carc-credits-of-d" "carc-idle-connections" "carc-400g"),
+    group!("Credits between racks (HierCC)": "hiercc-queues" "hiercc-queues-traffic"),
+];
+
+/// All of them.
+pub fn all() -> impl Iterator<Item = &'static Preset> {
+    GROUPS.iter().flat_map(|group| group.presets)
+}
 
 /// The preset of this name.
 pub fn preset(name: &str) -> Option<&'static Preset> {
-    PRESETS.iter().find(|p| p.name == name)
+    all().find(|p| p.name == name)
 }

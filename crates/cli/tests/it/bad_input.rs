@@ -157,7 +157,7 @@ fn what_is_typed_wrongly_is_named_with_what_to_write() {
         (&["explain", "transport.lwa"], "did you mean \"transport.law\"?"),
         (
             &["new", "web-serch"],
-            "there is no preset \"web-serch\"; did you mean \"websearch\"? use one of",
+            "there is no preset \"web-serch\"; did you mean \"websearch\"? (forebay list presets)",
         ),
         (&["laws", "dctpc"], "there is no law \"dctpc\"; did you mean \"dctcp\"? use one of"),
         (&["run", "good.toml", "--set", "transport.kind=roce"], "here that is \"rdma\""),

@@ -160,7 +160,7 @@ fn a_preset_and_standard_input_are_scenarios_too() {
     assert!(serde_json::from_slice::<Value>(&output.stdout).is_ok());
     let ran = here.run(&["run", "--preset", "nothing"]).ends(2);
     assert!(
-        ran.err.contains("there is no preset \"nothing\"; use one of websearch"),
+        ran.err.contains("there is no preset \"nothing\"; see \"forebay list presets\""),
         "{}",
         ran.err
     );

@@ -26,14 +26,25 @@ fn the_help_is_what_was_reviewed() {
 fn every_preset_can_be_written_checked_and_named() {
     let here = Scratch::new();
     let listed = here.run(&["list", "presets"]).ends(0).out;
-    assert!(listed.lines().count() >= 5);
-    for line in listed.lines() {
-        let name = line.split_whitespace().next().unwrap();
+    assert!(listed.starts_with("First steps\n  websearch "), "{listed}");
+    let (scenarios, samples) = listed.split_once("\n\nFiles for forebay import\n").unwrap();
+    let names = |text: &str| -> Vec<String> {
+        let rows = text.lines().filter(|line| line.starts_with("  "));
+        rows.map(|line| line.split_whitespace().next().unwrap().to_string()).collect()
+    };
+    assert!(names(scenarios).len() >= 40 && names(samples).len() == 3, "{listed}");
+    for name in ["pfc-storm", "rdma-websearch", "tcp-beside-rdma", "carc-slow-consumer", "homa-rpc"]
+    {
+        assert!(names(scenarios).iter().any(|known| known == name), "{name}: {listed}");
+    }
+    for name in names(scenarios) {
+        let name = name.as_str();
         let file = format!("{name}.toml");
         here.run(&["new", name, "--out", &file]).ends(0);
         let check = here.run(&["check", &file]).ends(0);
         assert!(
-            check.out.starts_with("scenario  ") && check.out.contains("no problems"),
+            check.out.starts_with("scenario  ")
+                && (check.out.contains("no problems") || check.out.contains("no errors")),
             "{}",
             check.out
         );
@@ -42,7 +53,39 @@ fn every_preset_can_be_written_checked_and_named() {
     let again = here.run(&["new", "incast", "--out", "incast.toml"]).ends(2);
     assert!(again.err.contains("incast.toml exists"), "{}", again.err);
     here.run(&["new", "incast", "--out", "incast.toml", "--force"]).ends(0);
-    here.run(&["new", "outcast"]).ends(2);
+    for (name, said) in [
+        (
+            "web-serch",
+            "there is no preset \"web-serch\"; did you mean \"websearch\"? (forebay list presets)",
+        ),
+        ("pfcstorm", "did you mean \"pfc-storm\"?"),
+        ("TCP_beside_RDMA", "did you mean \"tcp-beside-rdma\"?"),
+        ("zzzzzzzz", "there is no preset \"zzzzzzzz\"; see \"forebay list presets\""),
+        ("import-hpcc", "import-hpcc is 3 files; write --out DIR"),
+    ] {
+        let ran = here.run(&["new", name]).ends(2);
+        assert!(ran.err.contains(said), "{name}: {}", ran.err);
+    }
+    let run = here.run(&["run", "--preset", "import-cdf"]).ends(2);
+    assert!(
+        run.err.contains("write them with \"forebay new import-cdf --out DIR\""),
+        "{}",
+        run.err
+    );
+}
+
+/// The samples are files of other simulators, and the command that comes with them imports them, in an empty folder.
+#[test]
+fn samples_of_other_simulators_are_imported_by_the_command_that_is_said() {
+    for name in ["import-hpcc", "import-htsim", "import-cdf"] {
+        let here = Scratch::new();
+        let wrote = here.run(&["new", name, "--out", "files"]).ends(0);
+        let next = wrote.err.trim().rsplit_once("next: forebay ").unwrap().1.to_string();
+        here.run(&next.split(' ').collect::<Vec<_>>()).ends(0);
+        assert!(here.has("mine/scenario.toml"), "{next}");
+        let again = here.run(&["new", name, "--out", "files"]).ends(2);
+        assert!(again.err.contains("exists; name another file"), "{}", again.err);
+    }
 }
 
 #[test]

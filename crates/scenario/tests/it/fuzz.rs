@@ -1,6 +1,6 @@
 //! Reading any file ends in a scenario or in sentences that say where the mistakes are.
 
-use forebay_scenario::presets::PRESETS;
+use forebay_scenario::presets;
 use forebay_scenario::workload::{Hosts, flows, forecast};
 use forebay_scenario::{resolved, text, text_with};
 use proptest::prelude::*;
@@ -235,21 +235,21 @@ proptest! {
 
     #[test]
     fn shipped_scenarios_after_some_edits(
-        which in 0..=PRESETS.len(),
+        which in 0..=presets::all().count(),
         edits in prop::collection::vec(edit(), 1..6),
     ) {
-        let mut file = bare(PRESETS.get(which).map_or(PAUSES, |preset| preset.text));
+        let mut file = bare(presets::all().nth(which).map_or(PAUSES, |preset| preset.text));
         edits.iter().for_each(|edit| apply(&mut file, edit));
         try_text(&file)?;
     }
 
     #[test]
     fn any_setting(
-        which in 0..PRESETS.len(),
+        which in 0..presets::all().count(),
         key in prop_oneof!["[a-z.\\[\\]0-9]{0,30}", Just("traffic[0].load".into()), Just("fabric.host_link.rate".into()), "\\PC{0,9}"],
         value in prop_oneof!["\\PC{0,12}", prop::sample::select(WORDS).prop_map(String::from)],
     ) {
-        if let Err(e) = text_with("x.toml", PRESETS[which].text, &[(&key, &value)]) {
+        if let Err(e) = text_with("x.toml", presets::all().nth(which).unwrap().text, &[(&key, &value)]) {
             prop_assert!(e.problems.iter().all(|p| !p.place.is_empty() && !p.text.is_empty()));
         }
     }

@@ -2,6 +2,7 @@
 
 use forebay_scenario::pitfalls::pitfalls;
 use forebay_scenario::plan::Plan;
+use forebay_scenario::presets;
 use forebay_scenario::workload::{Hosts, flows};
 use std::path::{Path, PathBuf};
 
@@ -15,6 +16,27 @@ fn shipped() -> Vec<PathBuf> {
         .collect();
     all.sort();
     all
+}
+
+/// Somebody who has the program alone has these too: what is in the folder is in the list, and nothing else.
+#[test]
+fn every_scenario_of_the_folder_is_a_preset() {
+    let folder =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios").canonicalize().unwrap();
+    let here =
+        shipped().into_iter().filter(|path| path.canonicalize().unwrap().parent() == Some(&folder));
+    let mut here: Vec<String> =
+        here.map(|path| path.file_stem().unwrap().to_str().unwrap().into()).collect();
+    here.sort_unstable();
+    let mut listed: Vec<&str> = presets::all().map(|preset| preset.name).collect();
+    listed.sort_unstable();
+    assert_eq!(listed, here);
+    for preset in presets::all() {
+        assert!(preset.title().ends_with('.'), "{}: {}", preset.name, preset.title());
+        let path = folder.join(preset.name).with_extension("toml");
+        assert_eq!(preset.text, std::fs::read_to_string(path).unwrap());
+        forebay_scenario::text("preset", preset.text).unwrap_or_else(|e| panic!("{e}"));
+    }
 }
 
 #[test]
