@@ -11,10 +11,13 @@ pub const RUN: &str = r#"Example:
   forebay run --preset incast --set transport.law=cubic --seeds 1,2 --out cubic"#;
 
 pub const WATCH: &str = r#"Example:
-  forebay watch --preset incast                 a view, on a terminal
-  forebay watch --preset incast --every 100us   a line per 100 us of simulated time
+  forebay run --preset incast --out a
+  forebay watch a                               how far that run is, on another terminal
+  forebay watch --preset incast                 simulates it, with a view on a terminal
+  forebay watch --preset incast --every 100us   a line for each 100 us of simulated time
 
-watch starts a simulation of its own. The digest is the same as with forebay run. No results are written."#;
+Of a scenario, watch starts a simulation of its own. The digest is the same as with forebay run. No results are written.
+Of a run, watch reads what that writes into its folder. The results are the same with and without."#;
 
 pub const SWEEP: &str = r#"Example:
   forebay sweep --preset incast --seeds 1,2 --set 'sweep={"transport.law"=["dctcp","cubic"]}'

@@ -5,7 +5,7 @@ use crate::args::Run;
 use crate::estimate::Estimate;
 use crate::failure::Failure;
 use crate::machine::cores;
-use crate::progress::Meter;
+use crate::progress::{Meter, Notice};
 use crate::surroundings::Here;
 use crate::{about, clock, expect, human, interrupt, itself, machine, place, say};
 use forebay_record::{Finished, RunDir, RunRecord, Volatile};
@@ -95,8 +95,11 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     let mut here = Here::new(&at, &scenario.name, Some(&about));
     here.agent = agent.clone();
     let work = Work { scenario, options, jobs, around: &here };
+    let mut notice = Notice::new(at.clone(), scenario);
     let tick = |view: &View<'_>| {
-        meter.tick(&State { stopping: interrupt::requested(), ..state.at(view) });
+        let state = State { stopping: interrupt::requested(), ..state.at(view) };
+        meter.tick(&state);
+        notice.tick(&state, view);
     };
     let end = side_by_side(&work, tick, |left| recorder.take(left));
     meter.clear();

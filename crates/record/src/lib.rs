@@ -33,8 +33,8 @@ pub(crate) use forebay_units::human;
 pub use about::{About, FaultSpan, Volatile};
 pub use columns::{PortRow, Total, explain};
 pub use dir::{
-    EmptyTable, Finished, IfExists, MANIFEST_FORMAT, RunDir, Unfinished, partial_of, save,
-    write_whole,
+    EmptyTable, Finished, IfExists, Life, MANIFEST_FORMAT, Progress, RunDir, SeedProgress,
+    Unfinished, life_of, partial_of, save, write_whole,
 };
 pub use error::RecordError;
 pub use memory_series::{CacheSample, CreditsSample, MemorySample, MemorySeries};

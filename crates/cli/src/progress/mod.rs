@@ -3,6 +3,9 @@
 //! `study` knows how far the work is.
 
 mod bar;
+mod notice;
+
+pub use notice::Notice;
 
 use crate::args::{Progress, Show};
 use crate::{clock, human, say};

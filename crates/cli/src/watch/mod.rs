@@ -1,7 +1,9 @@
-//! `forebay watch`: a run as it goes, on a terminal as a view of it all, elsewhere as a line for each step.
+//! `forebay watch`: a run as it goes, on a terminal as a view of it all, elsewhere as a line for each step. Of a scenario it is a run of
+//! its own; of a run that is at work, what that says of itself (`attach`).
 //!
 //! Looking changes nothing: the run ends with the digest that `forebay run` gives it.
 
+mod attach;
 mod view;
 
 use crate::args::Watch as Args;
@@ -29,6 +31,9 @@ const MOST_LINES: u64 = 1_000_000;
 
 /// The verb.
 pub fn watch(args: &Args) -> Result<(), Failure> {
+    if let Some(run) = args.input.file.as_deref().and_then(attach::run_of) {
+        return attach::attach(&run, args);
+    }
     let mut loaded = args.input.load()?;
     loaded.notes.iter().for_each(|note| say::note(note));
     let scenario = &mut loaded.scenario;

@@ -37,3 +37,62 @@ fn bad_spans_get_a_sentence() {
         assert!(ran.err.contains(wanted), "{args:?}: {}", ran.err);
     }
 }
+
+/// Files of a run that was watched are those of one that was not, byte by byte.
+#[cfg(unix)]
+#[test]
+fn a_run_at_work_can_be_watched_and_has_the_same_bytes() {
+    use crate::common::{Ran, same_files, wait_until};
+    let here = Scratch::new();
+    // Some seconds of work.
+    let busy = SMALL.replace("200KB", "600MB").replace("2ms", "2s").replace("50us", "500us");
+    here.write("small.toml", &busy);
+    let alone = here.run(&["run", "small.toml", "--out", "alone"]);
+    assert_eq!(alone.code, Some(0), "{}", alone.err);
+    let run = here.start(&["run", "small.toml", "--out", "seen"]);
+    wait_until("the run tells how far it is", || here.has("seen.partial/progress.json"));
+    let watchers =
+        [here.start(&["watch", "seen", "--json"]), here.start(&["watch", "seen.partial"])];
+    let run = Ran::from(run.wait_with_output().unwrap()).ends(0);
+    assert!(run.err.is_empty() || !run.err.contains("watch"), "{}", run.err);
+    let [json, lines] = watchers.map(|one| Ran::from(one.wait_with_output().unwrap()).ends(0));
+    let first: Value = serde_json::from_str(json.out.lines().next().unwrap()).unwrap();
+    assert!(first["fraction"].as_f64().is_some_and(|done| (0.0..=1.0).contains(&done)), "{first}");
+    assert!(first["seeds"][0]["at_us"].is_number(), "{first}");
+    for ran in [&json, &lines] {
+        let last = ran.out.lines().last().unwrap();
+        assert!(last.starts_with("seen has ended: complete, digest "), "{last}");
+        assert!(last.ends_with("report seen/report.html"), "{last}");
+    }
+    assert!(lines.out.lines().next().unwrap().contains(" %   time "), "{}", lines.out);
+    same_files(&here.path.join("seen"), &here.path.join("alone"));
+    let again = here.run(&["watch", "seen"]).ends(0);
+    assert!(again.out.starts_with("seen has already ended: complete, digest "), "{}", again.out);
+    let other = here.run(&["watch", "seen", "--set", "seeds=[3]"]).ends(2);
+    assert!(
+        other.err.contains("--set is for a scenario that watch itself simulates"),
+        "{}",
+        other.err
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn the_death_of_a_run_is_told() {
+    use crate::common::{LONG, Ran, signal, wait_until};
+    let here = Scratch::new();
+    here.write("long.toml", LONG);
+    let mut run = here.start(&["run", "long.toml", "--jobs", "2", "--out", "out"]);
+    wait_until("the run tells how far it is", || here.has("out.partial/progress.json"));
+    let watcher = here.start(&["watch", "out"]);
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    signal(run.id(), "KILL");
+    run.wait().unwrap();
+    let told = Ran::from(watcher.wait_with_output().unwrap()).ends(1);
+    assert!(told.err.contains("the run out died at "), "{}", told.err);
+    assert!(told.err.contains("\"forebay report out.partial\" shows what it has"), "{}", told.err);
+    let after = here.run(&["watch", "out"]).ends(1);
+    assert!(after.err.contains("the run out died at "), "{}", after.err);
+    // And the next run takes its place.
+    assert!(here.run(&["report", "out.partial"]).code == Some(0));
+}

@@ -5,7 +5,7 @@ mod table;
 
 pub(crate) use rows::Rows;
 pub use table::write_whole;
-pub(crate) use table::{LOCK, PARTIAL, Table};
+pub(crate) use table::{LOCK, PARTIAL, PROGRESS, Table};
 
 /// What a row has in a column.
 pub(crate) enum Value<'a> {

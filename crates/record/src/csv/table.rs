@@ -15,6 +15,9 @@ const PIECE: usize = 1 << 18;
 /// In a run directory that is written, locked by the writer.
 pub(crate) const LOCK: &str = "run.lock";
 
+/// How far a run is, in its folder while it is written.
+pub(crate) const PROGRESS: &str = "progress.json";
+
 /// Suffix of a file that is not finished.
 pub(crate) const PARTIAL: &str = ".partial";
 

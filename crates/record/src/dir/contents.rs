@@ -5,7 +5,7 @@
 
 use crate::about::Format;
 use crate::columns::TABLES;
-use crate::csv::{LOCK, PARTIAL};
+use crate::csv::{LOCK, PARTIAL, PROGRESS};
 use crate::error::RecordError;
 use crate::{capture, law_logs, perfetto};
 use std::fs;
@@ -20,6 +20,7 @@ fn is_of_run(name: &str) -> bool {
     let whole = name.strip_suffix(PARTIAL).unwrap_or(name);
     ALWAYS.contains(&whole)
         || whole == LOCK
+        || whole == PROGRESS
         || whole == perfetto::FILE
         || law_logs::is_name(whole)
         || TABLES.iter().any(|table| is_table(table.file(), whole))

@@ -18,6 +18,7 @@ use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// What to do with a directory that holds a run already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +30,9 @@ pub enum IfExists {
 }
 
 const REPLACED: &str = ".replaced";
+/// How often a lock is tried that somebody has, and how long is between.
+const ATTEMPTS: u32 = 10;
+const BETWEEN: Duration = Duration::from_millis(5);
 
 /// A place for a run, held by this process alone.
 pub(super) struct Claim {
@@ -207,7 +211,7 @@ fn hold(target: &Path, work: &Path) -> Result<(File, bool), RecordError> {
             Err(error) if error.kind() == ErrorKind::NotFound && !work.exists() => continue,
             Err(error) => return Err(RecordError::io("write", &path, error)),
         };
-        match lock.try_lock() {
+        match patient(&lock) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 return Err(RecordError::AtWork { path: target.into() });
@@ -220,6 +224,17 @@ fn hold(target: &Path, work: &Path) -> Result<(File, bool), RecordError> {
             return Ok((lock, fresh));
         }
     }
+}
+
+/// Takes a lock. Whoever asks whether somebody has it, has it for a moment: so once is not enough.
+fn patient(lock: &File) -> Result<(), TryLockError> {
+    for _ in 0..ATTEMPTS {
+        match lock.try_lock() {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(BETWEEN),
+            taken => return taken,
+        }
+    }
+    lock.try_lock()
 }
 
 /// Whether an open file still is what a path names.

@@ -7,11 +7,13 @@
 mod contents;
 mod life;
 mod manifest;
+mod progress;
 mod read;
 mod unfinished;
 
 pub use life::{IfExists, partial_of};
 pub use manifest::MANIFEST_FORMAT;
+pub use progress::{Life, Progress, SeedProgress, life_of};
 pub use unfinished::{Unfinished, save};
 
 use crate::about::{About, Volatile};
@@ -267,6 +269,7 @@ impl RunDir {
         let (captures, mut report) = (self.captures, report);
         if let Some(claim) = self.claim {
             report = claim.target().join("report.html");
+            progress::forget(&self.path);
             claim.publish()?;
         }
         Ok(Finished { summary, empty: manifest.empty_files, volatile, report, captures })

@@ -54,7 +54,7 @@ pub(super) fn tables(dir: &Path) -> Result<(Vec<RunRecord>, Vec<String>), Record
     Ok((runs, lacks))
 }
 
-fn json<T: DeserializeOwned>(path: &Path) -> Result<T, RecordError> {
+pub(super) fn json<T: DeserializeOwned>(path: &Path) -> Result<T, RecordError> {
     let text = fs::read_to_string(path).map_err(|source| RecordError::io("read", path, source))?;
     serde_json::from_str(&text)
         .map_err(|error| RecordError::malformed(path, error.line(), error.to_string()))
