@@ -249,7 +249,9 @@ fn parse_flows(text: &str) -> Result<Lines, String> {
     let columns: Vec<&str> = header.split(',').map(cell).collect();
     let column = |name: &str| {
         columns.iter().position(|c| *c == name).ok_or_else(|| {
-            format!("has no column {name:?}; its first line must be from,to,size,at")
+            let separated = header.contains(';') && !header.contains(',');
+            let why = if separated { " (columns end with commas, not semicolons)" } else { "" };
+            format!("has no column {name:?}{why}; its first line must be from,to,size,at")
         })
     };
     let [from, to, size, at] = COLUMNS.map(column);
