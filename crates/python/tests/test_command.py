@@ -8,9 +8,10 @@ import time
 from pathlib import Path
 
 import pytest
-from conftest import SMALL
 
 import forebay as fb
+
+from .conftest import SMALL
 
 FOREBAY = Path(sys.executable).with_name("forebay")
 

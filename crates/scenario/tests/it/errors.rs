@@ -1215,6 +1215,7 @@ fn files() {
     write("bad.csv", b"bytes,p\n1000,0.5\n2000,half\n");
     write("flows.csv", b"from,to,size,at\nleaf[0].host[0],leaf[1].host[3],1MB,1us\n");
     write("noat.csv", b"from,to,size\n");
+    write("semi.csv", b"from;to;size;at\nhost[0];host[1];1KB;0us\n");
     write("unit.csv", b"from,to,size,at\nleaf[0].host[0],leaf[1].host[3],1MB,7\n");
     write("own.toml", BASE.replace("websearch", "sizes.csv").as_bytes());
     write("badsizes.toml", BASE.replace("websearch", "bad.csv").as_bytes());
@@ -1282,6 +1283,7 @@ fn files() {
     let why = load(Path::new("/dev/zero")).unwrap_err().to_string();
     assert_eq!(why, "/dev/zero: is too big; at most 16777216 bytes are read");
     write("noat.toml", list("noat.csv").as_bytes());
+    write("semi.toml", list("semi.csv").as_bytes());
     write("unit.toml", list("unit.csv").as_bytes());
     write("folder.toml", list(".").as_bytes());
     let own = load(&folder.join("own.toml")).unwrap();
@@ -1299,6 +1301,10 @@ fn files() {
         (
             "noat.toml",
             "DIR/noat.toml:29:8: traffic[1].file: \"noat.csv\" has no column \"at\"; its first line must be from,to,size,at",
+        ),
+        (
+            "semi.toml",
+            "DIR/semi.toml:29:8: traffic[1].file: \"semi.csv\" has no column \"from\" (columns end with commas, not semicolons); its first line must be from,to,size,at",
         ),
         (
             "unit.toml",
