@@ -34,6 +34,13 @@ pub fn watch(args: &Args) -> Result<(), Failure> {
     if let Some(run) = args.input.file.as_deref().and_then(attach::run_of) {
         return attach::attach(&run, args);
     }
+    if let Some(sweep) = args.input.file.as_deref().filter(|file| file.join("sweep.json").is_file())
+    {
+        return Err(Failure::Input(format!(
+            "{} is a sweep, and watch looks at one run; the sweep itself shows how far it is",
+            sweep.display()
+        )));
+    }
     let mut loaded = args.input.load()?;
     loaded.notes.iter().for_each(|note| say::note(note));
     let scenario = &mut loaded.scenario;

@@ -68,6 +68,10 @@ fn a_run_at_work_can_be_watched_and_has_the_same_bytes() {
     same_files(&here.path.join("seen"), &here.path.join("alone"));
     let again = here.run(&["watch", "seen"]).ends(0);
     assert!(again.out.starts_with("seen has already ended: complete, digest "), "{}", again.out);
+    std::fs::create_dir_all(here.path.join("swept")).unwrap();
+    here.write("swept/sweep.json", "{}");
+    let sweep = here.run(&["watch", "swept"]).ends(2);
+    assert!(sweep.err.contains("swept is a sweep, and watch looks at one run"), "{}", sweep.err);
     let other = here.run(&["watch", "seen", "--set", "seeds=[3]"]).ends(2);
     assert!(
         other.err.contains("--set is for a scenario that watch itself simulates"),

@@ -64,7 +64,7 @@ impl Header {
     }
 }
 
-/// What is wrong with the columns of links that begin at one of these lines: five each, where they have lines of their own.
+/// Checks that links with lines of their own have five columns.
 pub(super) fn link_columns(lines: &[Line<'_>], count: usize) -> Result<(), Wrong> {
     let Some((line, first)) = lines.first() else { return Ok(()) };
     let columns = first.len();
@@ -95,13 +95,13 @@ pub enum FlowForm {
 pub const SIX_COLUMNS: [(&str, FlowForm); 2] =
     [("port,bytes,start", FlowForm::Hpcc), ("packets,start,end", FlowForm::Dcqcn)];
 
-/// More flows a line than this are no flow of any fork.
+/// Columns of a flow in the form that has most.
 const MOST_COLUMNS: usize = 7;
-/// The original has ports of 16 bits.
+/// Largest port of the original, which has 16 bits.
 const MOST_PORT: f64 = 65_535.0;
-/// Flows begin before this many seconds, and have more bytes.
+/// Seconds below which a fifth column may be a start.
 const LATEST: f64 = 10_000.0;
-/// Smaller flows than this are seconds.
+/// Bytes below which a fifth column is hardly a size.
 const LEAST_SIZE: f64 = 10.0;
 
 impl FlowForm {
