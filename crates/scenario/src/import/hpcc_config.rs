@@ -364,7 +364,7 @@ impl Settings {
     fn is_oldest(&self) -> bool {
         let has =
             |key: &&str| self.lines.contains_key(*key) || self.law.iter().any(|one| one.0 == *key);
-        self.form == FlowForm::Dcqcn || OLDEST.iter().any(|key| has(&key))
+        self.form == FlowForm::Dcqcn || OLDEST.iter().any(has)
     }
 
     /// Whether buffers are in KB and sizes have 64 bits, as in m3.

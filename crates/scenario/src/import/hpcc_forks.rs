@@ -69,7 +69,7 @@ pub(super) fn link_columns(lines: &[Line<'_>], count: usize) -> Result<(), Wrong
     let Some((line, first)) = lines.first() else { return Ok(()) };
     let columns = first.len();
     let alike = lines.len() >= count && lines.iter().take(count).all(|(_, w)| w.len() == columns);
-    if alike && columns > 2 && columns % 5 != 0 {
+    if alike && columns > 2 && !columns.is_multiple_of(5) {
         let text = format!(
             "the line has {columns} columns; a link has five: its two ends, rate, delay and error rate"
         );
@@ -140,7 +140,7 @@ impl FlowForm {
             )),
             (5, None) => Ok(Self::ConWeave),
             (7, None) if numbered(entries) => Ok(Self::Numbered),
-            (7.., None) if columns % 6 != 0 => Err((
+            (7.., None) if !columns.is_multiple_of(6) => Err((
                 line,
                 format!(
                     "the line has {columns} columns; a flow has six (sender, receiver, priority group, destination port, bytes, start), five (ConWeave: without the port), or {MOST_COLUMNS} (m3: its number first)"
@@ -200,7 +200,7 @@ fn numbered(entries: &[Line<'_>]) -> bool {
 fn listed_nodes(count: usize, lines: &[Line<'_>]) -> bool {
     let words = || lines.iter().flat_map(|(_, words)| words);
     let some = words().take(count.saturating_add(1)).count();
-    some == count && words().all(|word| word.parse::<u32>().is_ok()) && count % 6 != 0
+    some == count && words().all(|word| word.parse::<u32>().is_ok()) && !count.is_multiple_of(6)
 }
 
 /// Whether one of the first lines has a rate where links have it.
