@@ -21,7 +21,7 @@ pub struct Own {
 }
 
 impl Own {
-    /// Of a program of its own.
+    /// How a program of its own was started.
     pub fn of_this_process() -> Self {
         let program = std::env::current_exe().ok();
         let folder = program.as_deref().and_then(Path::parent).map(Path::to_path_buf);

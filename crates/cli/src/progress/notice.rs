@@ -22,7 +22,7 @@ pub struct Notice {
 }
 
 impl Notice {
-    /// Of a run that is written into a folder.
+    /// Notices of a run that is written into a folder.
     pub fn new(folder: PathBuf, scenario: &Scenario) -> Self {
         let seeds = scenario.seeds.clone();
         Self { folder, seeds, began: clock::now(), written: None, pace: Pace::default() }

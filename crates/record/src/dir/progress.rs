@@ -28,7 +28,7 @@ pub struct Progress {
     pub flows: Option<u64>,
     /// Packets that crossed a link.
     pub packet_hops: u64,
-    /// The same for each second now.
+    /// Packet-hops per second now.
     pub packet_hops_per_s: Option<f64>,
     /// Seconds since the run began.
     pub elapsed_s: f64,
@@ -65,13 +65,13 @@ impl Progress {
 /// What there is of a run with the name of a folder.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Life {
-    /// It is at work; what it wrote last, if it has written anything.
+    /// A run at work, with what it wrote last, if anything.
     AtWork(Option<Progress>),
-    /// It died: what is left, and what it wrote last.
+    /// A run that died: the folder that is left, and what it wrote last.
     Died(PathBuf, Option<Progress>),
-    /// It has ended, with this digest.
+    /// A run that has ended, with its digest.
     Ended(Status, String),
-    /// There is none.
+    /// No run.
     Nothing,
 }
 

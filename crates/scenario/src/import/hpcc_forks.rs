@@ -12,7 +12,7 @@ pub(super) enum Header {
     Original,
     /// Nodes, switches, ToR switches, links: PowerTCP.
     Tors,
-    /// The same, then the rates of hosts and of switches: Reverie.
+    /// Nodes, switches, ToR switches, links and two rates: Reverie.
     Rates,
     /// Nodes, GPUs of a server, NVSwitches, switches, links, kind of GPU: SimAI.
     Servers,
