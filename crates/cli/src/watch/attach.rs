@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::{interrupt, say};
 use forebay_record::{Life, Progress, Status, life_of, partial_of};
 use forebay_units::human;
+use serde_json::json;
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -43,7 +44,8 @@ pub fn attach(run: &Path, args: &Args) -> Result<(), Failure> {
         let line = match &life {
             Life::AtWork(progress) => progress.as_ref(),
             Life::Died(..) | Life::Ended(..) | Life::Nothing => {
-                break end(run, life, seen, terminal);
+                clear(terminal);
+                break end(run, life, seen, args.json);
             }
         };
         seen = true;
@@ -102,8 +104,7 @@ fn said(progress: &Progress) -> String {
 }
 
 /// What is said of a run that is not at work, or no longer.
-fn end(run: &Path, life: Life, seen: bool, terminal: bool) -> Result<(), Failure> {
-    clear(terminal);
+fn end(run: &Path, life: Life, seen: bool, as_json: bool) -> Result<(), Failure> {
     let name = run.display();
     let already = if seen { "" } else { "already " };
     match life {
@@ -114,6 +115,10 @@ fn end(run: &Path, life: Life, seen: bool, terminal: bool) -> Result<(), Failure
                 Status::Stalled => "stalled",
             };
             let report = run.join("report.html");
+            if as_json {
+                let end = json!({ "ended": status, "digest": digest, "report": report });
+                return say::data(&format!("{end}\n"));
+            }
             say::data(&format!(
                 "{name} has {already}ended: {how}, digest {digest}, report {}\n",
                 report.display()
