@@ -231,7 +231,7 @@ fn flows_of_the_oldest_form_count_packets_and_have_an_end() {
     assert_eq!(rows(&made(TOPOLOGY, "2\n0 2 3 100 9 2\n0 3 3 100 5000 2\n", "").unwrap())[0].2, 9);
 }
 
-/// m3 and Parsimon: the number of the flow stands first; sizes have 64 bits, buffers are KiB.
+/// m3 and Parsimon: the number of the flow is first; sizes have 64 bits, buffers are KiB.
 #[test]
 fn flows_of_m3_begin_with_their_number() {
     let flows = "2\n0 0 2 3 100 5000000000 2\n1 1 3 3 100 20000 2.5\n";
