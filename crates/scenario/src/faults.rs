@@ -37,7 +37,7 @@ pub struct Fault {
     lasts: Option<Span>,
 }
 
-/// What happens, by the word of the grammar.
+/// Kind of change.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum Word {

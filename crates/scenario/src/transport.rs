@@ -75,10 +75,10 @@ pub enum TransportKind {
 #[schemars(inline)]
 #[serde(default)]
 pub struct Tcp {
-    /// Kernel whose settings are the defaults. "linux-6.1" sets, here, delayed_ack = true, adaptive_delayed_ack = true, timer_tick = "4ms"
-    /// (250 Hz) and quick_acks = 1070, as its default tcp_rmem has it unless receive_window is given; of laws, hz of cubic and bic by
-    /// timer_tick, and alpha = "linux", cut = "packets" and prr_on_ce = true of dctcp, also where an entry of the traffic names the law; in [transport],
-    /// host.profile = "linux" too. A key that is written wins, and the resolved file has all of them. Default: none.
+    /// Kernel whose settings are the defaults. "linux-6.1" sets delayed_ack = true, adaptive_delayed_ack = true and timer_tick = "4ms" (250 Hz). It sets
+    /// quick_acks = 1070, as its default tcp_rmem does, unless receive_window is given. It also sets parameters of laws: hz of cubic and bic by
+    /// timer_tick, and alpha = "linux", cut = "packets" and prr_on_ce = true of dctcp. In [transport] it sets host.profile = "linux" too. Keys in the
+    /// file override these values, and the resolved file has all of them. Default: none.
     #[serde(skip_serializing)]
     pub kernel: Option<Kernel>,
     /// First window, in packets or in bytes of payload: one packet to 4GiB. Default: 10 packets (RFC 6928).
@@ -90,13 +90,14 @@ pub struct Tcp {
     pub delayed_ack: bool,
     /// How long an ACK waits for a second segment, where it may. Default: 40ms (TCP_DELACK_MIN of Linux).
     pub delayed_ack_timeout: Span,
-    /// Whether that time adapts to the time between segments, as in Linux: up to a round trip and 500ms, so only where the round trip is
-    /// longer than delayed_ack_timeout; and after a gap longer than a retransmission timeout ACKs leave at once again. Default: false.
+    /// Whether the delayed-ACK time adapts to the time between segments, as in Linux, up to a round trip and 500ms. This matters only if
+    /// the round trip is longer than delayed_ack_timeout. After a gap longer than a retransmission timeout, ACKs leave at once again.
+    /// Default: false.
     pub adaptive_delayed_ack: bool,
     /// A tick of the kernel's clock, 1/HZ: "10ms", "4ms" or "1ms". Timeouts, tail loss probes, RACK's wait and delayed ACKs then expire as in
-    /// Linux: never early, at the first tick after the wait in whole ticks, and where that is 63 ticks or more, at the next multiple of
-    /// 8 ticks (of 64 from 504). Probes and RACK wait at least two ticks, which is 2ms without. Pacing and SACK compression have
-    /// finer clocks. At most 100ms. Default: 0us, timers are exact.
+    /// Linux: never early, and at the first tick after the wait. Waits of 63 ticks or more end at the next multiple of 8 ticks (of 64 from
+    /// 504 ticks). Probes and RACK wait at least two ticks, which is 2ms without. Pacing and SACK compression have finer clocks. At most
+    /// 100ms. Default: 0us, timers are exact.
     pub timer_tick: Span,
     /// How many segments at the start of a flow are acknowledged at once where ACKs may wait. Linux: these, and all for as
     /// long as the receiver's window opens, by two segments each. Default: half the segments of receive_window, 2 to 16
@@ -111,9 +112,9 @@ pub struct Tcp {
     pub receive_window_max: Option<Bytes>,
     /// Whether a window idle for longer than the RTO decays (RFC 2861). Default: true (Linux).
     pub idle_restart: bool,
-    /// Whether a window counts as used by the most that was in flight in the last round trip, and slow start may reach twice
-    /// the flight. Without: only an ACK that finds it full but for 3 segments, or with TSO for a third and gso_max, lets it
-    /// grow, as Linux before. Default: true (Linux since 3.16).
+    /// Whether the most data in flight in the last round trip decides if a window is used, and slow start may reach twice that. Without
+    /// it, a window grows only if an ACK finds it full except for 3 segments (with TSO: for a third and gso_max), as Linux before.
+    /// Default: true (Linux since 3.16).
     pub gentle_growth: bool,
     /// Selective acknowledgements. Without: NewReno. Default: true (Linux).
     pub sack: bool,
@@ -166,12 +167,12 @@ pub struct Rdma {
     /// Packets per ACK; one where the law looks at each. The last packet that may leave is always acknowledged. Default: 1.
     #[schemars(range(min = 1, max = 65_535))]
     pub ack_every: u32,
-    /// Most that a queue pair has in flight, whatever its law says: "none", "bdp", or so much payload; never above 2GiB. Default: "none";
+    /// Limit of the payload in flight of a queue pair, in addition to its law: "none", "bdp", or a size of at most 2GiB. Default: "none";
     /// "bdp" with recovery = "selective" (IRN, BDP-FC).
     pub max_inflight: InflightCap,
     /// Go-back-N: time after which the receiver reports the same gap again. Default: 500us (public HPCC simulator).
     pub nack_interval: Span,
-    /// Time that a sender waits after an RNR NAK, for receivers with rq = { rnr = "nak" }, before it sends again what was refused. Default:
+    /// Time that a sender waits after an RNR NAK before it sends the refused data again, for receivers with rq = { rnr = "nak" }. Default:
     /// 640us (our choice: code 12 of the InfiniBand timer, which perftest uses).
     pub rnr_timer: Span,
     /// Time without an answer after which the oldest packet counts as lost. Default: 4ms (RoCE NICs); 320us with
@@ -228,7 +229,7 @@ pub enum Recovery {
     Selective,
 }
 
-/// Bound on what a queue pair has in flight, whatever its law says.
+/// Limit of the bytes in flight of a queue pair, in addition to its law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum InflightCap {

@@ -168,7 +168,7 @@ impl Default for IioSettings {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
 pub struct IommuSettings {
-    /// Time of a walk through the page tables of the IOMMU, for which lines written to a page wait in their slots where its translation is not cached, at most 1ms.
+    /// Time of a walk through the page tables of the IOMMU, at most 1ms. Lines wait this long in their slots if the translation of their page is not cached.
     /// Default: 0us, no IOMMU.
     #[serde(rename = "iommu_walk", skip_serializing_if = "is_no_time")]
     pub walk: Span,

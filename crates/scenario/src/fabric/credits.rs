@@ -5,8 +5,8 @@ use forebay_units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A class metered by a token bucket at every switch port and host NIC, for the credits of a transport (ExpressPass): a packet of the class
-/// goes first while tokens last, and other classes go while they lack, so the port never idles with data waiting.
+/// A class for the credits of a transport (ExpressPass), metered by a token bucket at every switch port and host NIC. A packet of the class
+/// goes first while tokens last. Otherwise the other classes go, so the port never idles with data waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub struct CreditClass {
     /// The class: the highest below fabric.switch.classes, and no other than 0.

@@ -22,8 +22,8 @@ pub struct Hierarchical {
     /// window. Default: "demand".
     #[serde(default)]
     pub requests: Requests,
-    /// Destination of each queue, where a switch has fewer queues than there are hosts: a "host"; a "rack"; a "pod" other than its own, and
-    /// a host of its own. Packets that share a queue wait behind each other. Default: "host".
+    /// Destination of each queue: a "host"; a "rack"; or another "pod" (hosts of the own pod keep queues of their own). Use it if a switch
+    /// has fewer queues than there are hosts. Packets that share a queue wait behind each other. Default: "host".
     #[serde(default)]
     pub queue_for: QueueFor,
     /// With queue_for = "pod": bytes that the queue for another pod may send before its first credit. Default: advance.

@@ -64,10 +64,10 @@ pub struct PauseSettings {
     pub resume_offset: Bytes,
     /// Bytes of the buffer that belong to each ingress port alone. Default: 4KB (public HPCC simulator).
     pub reserved: Bytes,
-    /// Bytes kept at each ingress port for what still arrives after a pause. Default: "auto", which is what may arrive: twice the
-    /// delay and the switch latencies at the rate of the cable, a pause frame, and three of the largest packets (the
-    /// one that crosses the threshold, the one that the frame waits for, the one that the peer has just begun). "three-delays" is
-    /// what the cable carries in three times its delay (public HPCC simulator).
+    /// Bytes kept at each ingress port for what still arrives after a pause. "auto" is the most that may arrive: the bytes of twice the
+    /// delay and the switch latencies, a pause frame, and three of the largest packets. These packets cross the threshold, delay the
+    /// pause frame, and have just begun at the peer. "three-delays" is the bytes of three times the delay (public HPCC simulator).
+    /// Default: "auto".
     pub headroom: Headroom,
     /// Whether a headroom below what may arrive is an error. Default: "refuse".
     pub short_headroom: ShortHeadroom,

@@ -5,8 +5,8 @@ use forebay_units::{BitsPerSec, Bytes};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A token bucket at ports, as tbf of Linux: a packet leaves, at the rate of the link, once the bucket holds as many tokens as the packet has bytes on
-/// the wire.
+/// A token bucket at ports, like tbf of Linux. A packet leaves at the rate of the link once the bucket has a token for each byte of the packet on the
+/// wire.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct Shaper {
     /// A port, `leaf[0]->spine[1]`, of a switch or a host's NIC; all ports of a node, `leaf[0]`; either with `*` as an index. Later entries

@@ -61,9 +61,9 @@ pub struct Switch {
     /// (HierCC). Default: no such queues.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hierarchical: Option<Hierarchical>,
-    /// Whether ingress ports pause the sender at the other end of their cable instead of dropping packets: all classes at once (IEEE
-    /// 802.3x link pause), or class by class (IEEE 802.1Qbb priority flow control); a list gives classes settings of their own. Default:
-    /// "off".
+    /// Whether ingress ports pause the sender at the other end of their cable instead of dropping packets. They pause all classes at once
+    /// (IEEE 802.3x link pause) or class by class (IEEE 802.1Qbb priority flow control). A list gives classes settings of their own.
+    /// Default: "off".
     pub pause: Pause,
 }
 
@@ -135,7 +135,7 @@ pub enum PoolThreshold {
     /// All classes of a port together.
     #[default]
     Port,
-    /// Each class of a port by itself.
+    /// Each class of a port separately.
     Queue,
 }
 

@@ -88,11 +88,11 @@ host_keys! {
     /// Random extra gap after each packet that the NIC sends, uniform from zero to this: what memory and the host's bus add on real hosts. Without any, a
     /// host whose packets come as fast as a full drop-tail queue drains may find room for ever and shut others out. Default: 0us.
     tx_jitter: Span = Span::ZERO;
-    /// Segmentation offload (TSO): a flow hands the NIC super-packets, sized as Linux does by its pacing rate and round-trip
-    /// time, which leave back to back; a small rest waits until a third of the window is free. Default: by profile.
+    /// Segmentation offload (TSO): a flow hands the NIC super-packets, which leave back to back. Their size follows pacing rate and
+    /// round-trip time, as in Linux. A small rest waits until a third of the window is free. Default: by profile.
     tso: bool = false, linux true;
-    /// Send queues of the NIC, which matter where super-packets leave (tso): with one for each flow, as on multi-queue NICs, flows
-    /// take turns packet by packet; with one for all, a super-packet leaves whole before anything else does. Default: "per-flow".
+    /// Send queues of the NIC, which matter for super-packets (tso). With one queue per flow, as on multi-queue NICs, flows take turns
+    /// packet by packet. With one queue for all, a super-packet leaves whole before the next one. Default: "per-flow".
     tx_queues: TxQueues = TxQueues::PerFlow;
     /// Most payload of a super-packet. Default: 64KiB (Linux).
     gso_max: Bytes = Bytes::new(64 << 10);
@@ -109,7 +109,7 @@ host_keys! {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostProfile {
-    /// Every packet is sent, taken and acknowledged by itself.
+    /// Every packet is sent, received and acknowledged separately.
     Ideal,
     /// A Linux server with a fast NIC: tso = true, gro = true, rx_usecs = "8us", delayed_ack = true, sack_compression = true, psh = true.
     Linux,

@@ -16,8 +16,8 @@ pub struct LawLog {
     /// the law of the flow's credits; on a connection this law starts again for each message, in the same log. Default: none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<u32>,
-    /// Hosts whose laws are logged, the host law (`host.memory.control`) and the one by which a host grants or pulls (`homa`, `ndp`): names, or
-    /// patterns with `*` as an index. Default: none.
+    /// Hosts whose laws are logged: names, or patterns with `*` as an index. The laws are the host law (`host.memory.control`) and the law that
+    /// grants or pulls (`homa`, `ndp`). Default: none.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "one_or_more")]
     #[schemars(with = "Option<OneOrMore>")]
     pub hosts: Vec<String>,

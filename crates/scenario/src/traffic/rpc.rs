@@ -84,8 +84,8 @@ pub struct PoolControl {
     /// Bytes of the server's cache that connections share, 64B or more. Default: all of it, host.memory.cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<Bytes>,
-    /// Whether the cache is shared among the connections that are active, those of which the server read something in the last 10 ms, and not
-    /// among all. Servers return credits in messages of their own then, which say how many are active. Default: false.
+    /// Whether only active connections share the cache. A connection is active if the server read from it in the last 10 ms. Servers then
+    /// return credits in messages of their own, which carry the number of active connections. Default: false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub active_only: bool,
 }
