@@ -126,6 +126,24 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
+/// A text in lines of at most `width` characters, wrapped between words.
+pub fn wrapped(text: &str, width: usize) -> String {
+    let (mut out, mut column) = (String::with_capacity(text.len() + 8), 0);
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if column > 0 && column + 1 + length > width {
+            out.push('\n');
+            column = 0;
+        } else if column > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += length;
+    }
+    out
+}
+
 /// A number of things: `1 seed`, `2 seeds`, `3 switches`.
 pub fn counted(n: usize, what: &str) -> String {
     let plural = match what.ends_with("ss") || what.ends_with("ch") {

@@ -38,6 +38,25 @@ pub fn ln(x: f64) -> f64 {
     2.0 * t * sum + exponent as f64 * core::f64::consts::LN_2
 }
 
+/// The exponential, by `+ - * /` alone, so that every target agrees. Error below 1e-10 relative up to an argument of 100.
+///
+/// Halved ten times, then the series up to the 8th power, then squared back.
+pub fn exp(x: f64) -> f64 {
+    let small = x / 1024.0;
+    let mut value = 1.0;
+    let mut n = 8;
+    while n >= 1 {
+        value = 1.0 + value * small / n as f64;
+        n -= 1;
+    }
+    let mut squarings = 10;
+    while squarings > 0 {
+        value *= value;
+        squarings -= 1;
+    }
+    value
+}
+
 /// Cube root of a number, rounded down, by integers alone.
 pub const fn cube_root(x: u64) -> u32 {
     // A bit of the root at a time, from the highest that a 64-bit cube has.
@@ -87,6 +106,15 @@ pub fn inverse_sqrt(x: f64) -> f64 {
 mod tests {
     use super::*;
     extern crate std;
+
+    #[test]
+    fn exp_is_the_inverse_of_ln_and_the_standard_library_agrees() {
+        for i in -200..200 {
+            let x = f64::from(i) * 0.5;
+            assert!((ln(exp(x)) - x).abs() < 1e-9, "{x}");
+            assert!((exp(x) / x.exp() - 1.0).abs() < 1e-10, "{x}");
+        }
+    }
 
     #[test]
     fn ln_agrees_with_the_library() {

@@ -4,7 +4,7 @@ use super::pretty;
 use crate::human::{count, percent};
 use crate::stats::quantile;
 use crate::svg::{Axis, Chart, SERIES, esc, plain, pow10, round_up};
-use forebay_units::math::ln;
+use forebay_units::math::{exp, ln};
 
 /// Values of one class, sorted; above zero.
 pub(super) struct Class {
@@ -24,7 +24,7 @@ pub(super) struct Words {
     pub value: fn(f64) -> String,
     /// `slowdown by size class`.
     pub about: &'static str,
-    /// The axis begins here at the latest; `None`: at the least value.
+    /// The axis begins here, unless the data are far above; `None`: at the least value.
     pub least: Option<f64>,
 }
 
@@ -32,12 +32,14 @@ pub(super) struct Words {
 pub(super) fn pair(classes: &[Class], words: &Words) -> Option<String> {
     let worst = classes.iter().filter_map(|c| c.sorted.last()).copied().reduce(f64::max)?;
     let least = classes.iter().map(|c| c.sorted[0]).reduce(f64::min)?;
-    let best = words.least.map_or(least, |start| least.min(start)).max(1e-6);
+    // The axis begins at the data where these are far from where it might.
+    let start = words.least.filter(|start| least < 3.0 * start);
+    let best = start.map_or(least / 1.1, |start| least.min(start)).max(1e-6);
     let most = classes.iter().map(|c| c.sorted.len()).max()?;
-    let worst = round_up(worst.max(2.0 * words.least.unwrap_or(best)));
+    let worst = round_up(worst.max(2.0 * start.unwrap_or(best)));
     // The body of the distribution ends where every class has had 99 % of its values.
     let body = classes.iter().filter_map(|c| quantile(&c.sorted, 99));
-    let body = round_up(body.fold(2.0 * words.least.unwrap_or(best), f64::max)).min(worst);
+    let body = round_up(body.fold(2.0 * start.unwrap_or(best), f64::max)).min(worst);
     let mut plots = String::from("<div class=\"legend\">");
     for (i, class) in classes.iter().enumerate() {
         plots.push_str(&format!(
@@ -122,24 +124,4 @@ fn picture(
         None => format!("Cumulative distribution of {}", words.about),
         Some(_) => format!("Tail of the distribution of {}", words.about),
     })
-}
-
-/// The exponential by `+ - * /` alone: halved until small, then its series, then squared back.
-fn exp(x: f64) -> f64 {
-    let small = x / 1024.0;
-    let series = (1..=8).rev().fold(1.0, |sum, n| 1.0 + sum * small / f64::from(n));
-    (0..10).fold(series, |value, _| value * value)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn exp_is_the_inverse_of_ln() {
-        for i in -200..200 {
-            let x = f64::from(i) * 0.07;
-            assert!((ln(exp(x)) - x).abs() < 1e-9, "{x}");
-        }
-    }
 }
