@@ -4,8 +4,8 @@ use crate::args::Why;
 use crate::failure::Failure;
 use crate::say;
 use forebay_record::why::{
-    By, Line, Whose, WhyRow, is_explained, lines, number_of, sentence, sentences, share_of,
-    slowest, slowest_rpcs,
+    By, Line, OpenFlow, Whose, WhyRow, is_explained, lines, number_of, open_flows, open_lines,
+    open_sentence, sentence, sentences, share_of, slowest, slowest_rpcs,
 };
 use forebay_record::{About, ConnectionRow, FlowRow, RpcRow, RunDir, RunRecord};
 use forebay_sim::Options;
@@ -43,13 +43,20 @@ pub fn why(args: &Why) -> Result<(), Failure> {
     }
     let chosen = choose(args, run, &about)?;
     let (flows, rpcs) = (chosen.wanted.flows.len(), chosen.wanted.rpcs.len());
-    let what = [(flows, "flow"), (rpcs, "RPC")].into_iter().filter(|(n, _)| *n > 0);
-    let what: Vec<String> = what.map(|(n, of)| human::counted(n, of)).collect();
-    let what = what.join(" and ");
-    say::note(&format!("running seed {} again, and following {what}", run.seed));
-    let rows = again(&scenario, run, &chosen.wanted, (Options::default(), Vec::new()), &|| false);
-    let rows = rows.map_err(|no| failed(&no, args, run))?;
-    RunDir::explain(dir, run.seed, rows.clone())?;
+    let rows = match chosen.wanted.is_empty() {
+        true => Vec::new(),
+        false => {
+            let what = [(flows, "flow"), (rpcs, "RPC")].into_iter().filter(|(n, _)| *n > 0);
+            let what: Vec<String> = what.map(|(n, of)| human::counted(n, of)).collect();
+            let what = what.join(" and ");
+            say::note(&format!("running seed {} again, and following {what}", run.seed));
+            let how = (Options::default(), Vec::new());
+            let rows = again(&scenario, run, &chosen.wanted, how, &|| false);
+            let rows = rows.map_err(|no| failed(&no, args, run))?;
+            RunDir::explain(dir, run.seed, rows.clone())?;
+            rows
+        }
+    };
     let of = Of { chosen: &chosen, about: &about, run, rows: &rows };
     match args.json {
         true => say::json(&of.json()),
@@ -70,10 +77,12 @@ fn failed(no: &NoAnswer, args: &Why, run: &RunRecord) -> Failure {
 }
 
 /// Flows and RPCs that were asked for, and how they are called.
-struct Chosen {
+struct Chosen<'a> {
     name: String,
     wanted: Wanted,
     by_class: bool, // the slowest of each size class
+    /// Unfinished flows among them, and the number of finished ones.
+    open: (Vec<OpenFlow<'a>>, usize),
 }
 
 /// Name of a host.
@@ -82,7 +91,7 @@ fn host(run: &RunRecord, host: u32) -> &str {
 }
 
 /// The RPC of a number.
-fn choose_rpc(run: &RunRecord, rpc: u32) -> Result<Chosen, Failure> {
+fn choose_rpc(run: &RunRecord, rpc: u32) -> Result<Chosen<'_>, Failure> {
     let wrong = |text: String| Failure::Input(format!("--rpc {rpc}: {text}"));
     let Some(row) = run.rpcs.get(rpc as usize) else {
         return Err(wrong(match run.rpcs.len() {
@@ -99,15 +108,15 @@ fn choose_rpc(run: &RunRecord, rpc: u32) -> Result<Chosen, Failure> {
     let of = &run.connections[row.connection as usize];
     let name = format!("RPC {rpc}, {} {}", row.sizes(), ends_of(run, of));
     let wanted = Wanted { flows: Vec::new(), rpcs: vec![rpc] };
-    Ok(Chosen { name, wanted, by_class: false })
+    Ok(Chosen { name, wanted, by_class: false, open: (Vec::new(), 0) })
 }
 
 fn ends_of(run: &RunRecord, of: &ConnectionRow) -> String {
     format!("{} -> {}", host(run, of.client), host(run, of.server))
 }
 
-/// Flows and RPCs that the options name, of those that are complete and began after the warm-up.
-fn choose(args: &Why, run: &RunRecord, about: &About) -> Result<Chosen, Failure> {
+/// Flows and RPCs that the options name, of those that began after the warm-up.
+fn choose<'a>(args: &Why, run: &'a RunRecord, about: &About) -> Result<Chosen<'a>, Failure> {
     if let Some(rpc) = args.rpc {
         return choose_rpc(run, rpc);
     }
@@ -118,13 +127,20 @@ fn choose(args: &Why, run: &RunRecord, about: &About) -> Result<Chosen, Failure>
                 "there is no flow {flow}; the first columns of flows.csv number the flows"
             )));
         };
+        let name = format!("flow {flow}");
         if !is_explained(row) {
-            return Err(Failure::Input(format!(
-                "flow {flow} is not complete, so it has no completion time to explain"
-            )));
+            let of_flow = open_flows(run, forebay_units::Time::ZERO).into_iter();
+            let open: Vec<OpenFlow<'_>> = of_flow.filter(|one| one.flow.flow == flow).collect();
+            if open.is_empty() {
+                return Err(Failure::Input(format!(
+                    "flow {flow} has no end, so it has no completion time to explain"
+                )));
+            }
+            let wanted = Wanted::default();
+            return Ok(Chosen { name, wanted, by_class: false, open: (open, 0) });
         }
         let wanted = Wanted { flows: vec![flow], rpcs: Vec::new() };
-        return Ok(Chosen { name: format!("flow {flow}"), wanted, by_class: false });
+        return Ok(Chosen { name, wanted, by_class: false, open: (Vec::new(), 1) });
     }
     let (low, high) = args.size.unwrap_or((0, u64::MAX));
     let fits = |row: &&FlowRow| {
@@ -144,22 +160,25 @@ fn choose(args: &Why, run: &RunRecord, about: &About) -> Result<Chosen, Failure>
     let most = |count| share_of(count, share);
     let rpcs = if args.size.is_some() { Vec::new() } else { slowest_rpcs(run, about.warmup, most) };
     let wanted = Wanted { flows: slowest(&measured, about.warmup, bounds, most), rpcs };
-    if wanted.is_empty() {
+    let mut open = open_flows(run, about.warmup);
+    open.retain(|one| (low..high).contains(&one.flow.size.get()));
+    if wanted.is_empty() && open.is_empty() {
         let rpcs = if run.rpcs.is_empty() { "" } else { "; --rpc N explains an RPC" };
         return Err(Failure::Input(match args.size {
-            Some(_) => format!(
-                "no flow that began after the warm-up and is complete is among {sizes}{rpcs}"
-            ),
-            None => "no flow and no RPC began after the warm-up and is complete".into(),
+            Some(_) => {
+                format!("no flow with an end that began after the warm-up is among {sizes}{rpcs}")
+            }
+            None => "no flow with an end and no RPC began after the warm-up".into(),
         }));
     }
     let name = if share < 1.0 { format!("slowest 1 % of {sizes}") } else { sizes };
-    Ok(Chosen { name, wanted, by_class: args.size.is_none() })
+    let complete = measured.len();
+    Ok(Chosen { name, wanted, by_class: args.size.is_none(), open: (open, complete) })
 }
 
 /// An answer.
 struct Of<'a> {
-    chosen: &'a Chosen,
+    chosen: &'a Chosen<'a>,
     about: &'a About,
     run: &'a RunRecord,
     rows: &'a [WhyRow],
@@ -198,8 +217,17 @@ impl Of<'_> {
         each
     }
 
-    /// A sentence for each size class where several are meant, else one.
+    /// A sentence about unfinished flows, then one for each size class, or one for all.
     fn sentences(&self) -> Vec<String> {
+        let (open, complete) = &self.chosen.open;
+        let open = open_sentence(open, *complete, self.run.end);
+        open.into_iter().chain(self.explained()).collect()
+    }
+
+    fn explained(&self) -> Vec<String> {
+        if self.rows.is_empty() {
+            return Vec::new();
+        }
         if !self.chosen.by_class {
             return vec![sentence(&self.chosen.name, &self.all(), self.run)];
         }
@@ -207,7 +235,15 @@ impl Of<'_> {
     }
 
     fn text(&self) -> String {
-        let mut text = self.sentences().join("\n") + "\n";
+        let width = say::stdout_width();
+        let wrapped: Vec<String> =
+            self.sentences().iter().map(|text| human::wrapped(text, width)).collect();
+        let mut text = wrapped.join("\n") + "\n";
+        let (open, _) = &self.chosen.open;
+        if !open.is_empty() {
+            text.push_str("\nunfinished flows, the longest under way for their size first\n");
+            text.push_str(&open_lines(open, self.run, SLOWEST));
+        }
         let rows = self.all();
         let (flows, rpcs): (Vec<&WhyRow>, Vec<&WhyRow>) =
             rows.into_iter().partition(|row| row.of.flow().is_some());
@@ -310,6 +346,20 @@ impl Of<'_> {
             "parts": parts(&rows),
             "flows": flows,
             "rpcs": rpcs,
+            "unfinished": self.chosen.open.0.iter().map(|one| self.open(one)).collect::<Vec<_>>(),
+        })
+    }
+
+    fn open(&self, one: &OpenFlow<'_>) -> Value {
+        json!({
+            "flow": one.flow.flow,
+            "from": self.run.hosts.get(one.flow.src as usize),
+            "to": self.run.hosts.get(one.flow.dst as usize),
+            "size_bytes": one.flow.size.get(),
+            "received_bytes": one.row.received.get(),
+            "age_ps": one.age.as_ps(),
+            "ideal_fct_ps": one.flow.ideal.as_ps(),
+            "waits_for": one.row.waits_for.key(),
         })
     }
 }

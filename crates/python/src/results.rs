@@ -6,7 +6,9 @@ use crate::law::{self, PythonLaw, Raised};
 use crate::table::Table;
 use forebay_record::columnar::{Format, export};
 use forebay_record::frame::{frame, frames};
-use forebay_record::why::{WhyRow, is_explained, sentences, share_of, slowest, slowest_rpcs};
+use forebay_record::why::{
+    WhyRow, is_explained, open_flows, open_sentence, sentences, share_of, slowest, slowest_rpcs,
+};
 use forebay_record::{
     About, FlowRow, IfExists, RunDir, RunRecord, Status, Summary, Volatile, report,
 };
@@ -121,11 +123,12 @@ impl Results {
         self.summary().digest.clone()
     }
 
-    /// `complete`, `interrupted` or `stalled`.
+    /// `complete`, `unfinished`, `interrupted` or `stalled`.
     #[getter]
     fn status(&self) -> &'static str {
         match self.summary().status {
             Status::Complete => "complete",
+            Status::Unfinished => "unfinished",
             Status::Interrupted => "interrupted",
             Status::Stalled => "stalled",
         }
@@ -212,10 +215,15 @@ impl Results {
         if let Some(number) = wanted.rpcs.iter().find(|number| !rpc(**number)) {
             return Err(missing("RPC", *number));
         }
+        // What has not ended has no parts, and is the slowest all the same.
+        let warmup = self.about.warmup;
+        let complete = |row: &&FlowRow| is_explained(row) && row.start >= warmup;
+        let complete = run.flows.iter().filter(complete).count();
+        let open = open_sentence(&open_flows(run, warmup), complete, run.end);
         if wanted.is_empty() {
-            return Err(PyValueError::new_err(
-                "no such flow or RPC began after the warm-up and is complete",
-            ));
+            let none = "no such flow or RPC began after the warm-up and is complete";
+            let text = open.map_or(none.to_string(), |open| format!("{none}; {open}"));
+            return Err(PyValueError::new_err(text));
         }
         let (signal, raised) = (OnceLock::<PyErr>::new(), Arc::new(Raised::default()));
         let stop = || {
@@ -235,6 +243,7 @@ impl Results {
         let rows = rows?;
         let all: Vec<&WhyRow> = rows.iter().collect();
         let said = sentences("slowest", &all, run, &self.about);
+        let said: Vec<String> = open.into_iter().chain(said).collect();
         let record = RunRecord { seed: run.seed, why: rows, ..RunRecord::default() };
         let [flows, rpcs] = ["why", "why_rpcs"].map(|name| {
             let table = frame(name, std::slice::from_ref(&record), self.about.warmup);

@@ -196,6 +196,7 @@ mod tests {
             frames().eq([
                 "hosts",
                 "flows",
+                "unfinished",
                 "credits",
                 "class_arrivals",
                 "ports",

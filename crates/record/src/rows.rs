@@ -162,6 +162,106 @@ impl FlowRow {
     }
 }
 
+/// Cause of the wait of an unfinished flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum WaitsFor {
+    /// No cables that are up lead to its receiver.
+    NoPath,
+    /// Its sender gave it up.
+    GaveUp,
+    /// Its NIC, whose class is paused.
+    Pause,
+    /// Its NIC, which sends other flows first.
+    Nic,
+    /// Its congestion window, which is full.
+    CongestionWindow,
+    /// The receive window, or credit of its receiver.
+    Receiver,
+    /// Its pacing rate.
+    Pacing,
+    /// ACKs of what it has sent, all of it, or else its retransmission timer.
+    Acks,
+    /// The application, which has written nothing more: of a flow without an end.
+    Application,
+    /// Packets that are on their way: the sender has let go of it.
+    Network,
+    /// The application at the receiver, which has not read all of it.
+    Reader,
+    /// Not known.
+    #[default]
+    Unknown,
+}
+
+impl WaitsFor {
+    /// All of them, what somebody should look at first coming first.
+    pub const ALL: [Self; 12] = [
+        Self::NoPath,
+        Self::GaveUp,
+        Self::Pause,
+        Self::Nic,
+        Self::CongestionWindow,
+        Self::Receiver,
+        Self::Pacing,
+        Self::Acks,
+        Self::Application,
+        Self::Network,
+        Self::Reader,
+        Self::Unknown,
+    ];
+
+    /// The word in tables.
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::NoPath => "no_path",
+            Self::GaveUp => "gave_up",
+            Self::Pause => "pause",
+            Self::Nic => "nic",
+            Self::CongestionWindow => "congestion_window",
+            Self::Receiver => "receiver",
+            Self::Pacing => "pacing",
+            Self::Acks => "acks",
+            Self::Application => "application",
+            Self::Network => "network",
+            Self::Reader => "reader",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// The cause that a word names.
+    pub fn named(word: &str) -> Self {
+        Self::ALL.into_iter().find(|one| one.key() == word).unwrap_or_default()
+    }
+
+    /// For people, after "waits for".
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::NoPath => "a path: no cables that are up lead to the receiver",
+            Self::GaveUp => "nothing: the sender gave up",
+            Self::Pause => "the end of a pause (PFC) at the NIC",
+            Self::Nic => "a turn at the NIC",
+            Self::CongestionWindow => "the congestion window",
+            Self::Receiver => "the receiver (window or credit)",
+            Self::Pacing => "the pacing rate",
+            Self::Acks => "ACKs, or a retransmission timeout",
+            Self::Application => "the application",
+            Self::Network => "packets on their way",
+            Self::Reader => "the receiving application",
+            Self::Unknown => "something unknown",
+        }
+    }
+}
+
+/// One flow that had not ended when the run did, or that has no end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct UnfinishedRow {
+    /// Index in the run's flow table.
+    pub flow: u32,
+    /// Cause of its wait.
+    pub waits_for: WaitsFor,
+    /// Payload that its receiver had in order.
+    pub received: Bytes,
+}
+
 /// Credits of one flow whose receiver sent any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct CreditRow {
@@ -605,6 +705,8 @@ pub struct RunRecord {
     pub hosts: Vec<String>,
     /// Flows, in flow order; those that had not started by the end are absent.
     pub flows: Vec<FlowRow>,
+    /// Flows that had started and had not ended, in flow order; streams of connections are not among them.
+    pub unfinished: Vec<UnfinishedRow>,
     /// Credits of flows whose receivers sent any, in flow order.
     pub credits: Vec<CreditRow>,
     /// Payload that receivers which give credit got, by host and traffic class.
@@ -679,6 +781,7 @@ impl RunRecord {
             1, // of runs.csv
             self.hosts.len(),
             self.flows.len(),
+            self.unfinished.len(),
             self.credits.len(),
             self.class_arrivals.len(),
             self.connections.len(),

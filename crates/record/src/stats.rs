@@ -6,6 +6,7 @@
 //! three seeds: from one there is no spread, and from two the interval is wider than anything it
 //! could tell apart (t = 12.7).
 
+use forebay_units::math::exp;
 use serde::{Deserialize, Serialize};
 
 /// Fewest seeds for a confidence interval.
@@ -109,6 +110,14 @@ impl Estimate {
         self.ci95.map(|[low, high]| (high - low) / 2.0)
     }
 
+    /// The interval as pictures shade it: of the logarithm of the mean, to first order, so that it never reaches zero. As wide in all as
+    /// `ci95` where seeds differ little. `None` of too few seeds, and of a mean that is not positive.
+    pub fn band(&self) -> Option<[f64; 2]> {
+        let mean = self.mean.filter(|mean| *mean > 0.0)?;
+        let half = self.half_width()? / mean;
+        Some([mean * exp(-half), mean * exp(half)])
+    }
+
     /// Least and largest value of any seed.
     pub fn range(&self) -> Option<(f64, f64)> {
         let mut values = self.per_seed.iter().flatten().copied();
@@ -170,5 +179,17 @@ mod tests {
         let half = 4.3027 / 3_f64.sqrt();
         assert!((three.half_width().unwrap() - half).abs() < 1e-12);
         assert_eq!(Estimate::new(vec![None]).mean, None);
+    }
+
+    #[test]
+    fn a_band_of_something_positive_never_reaches_zero() {
+        let wild = Estimate::new(vec![Some(1.0), Some(2.0), Some(30.0), Some(0.0)]);
+        assert!(wild.ci95.unwrap()[0] < 0.0);
+        let [low, high] = wild.band().unwrap();
+        assert!(low > 0.0 && low < 8.25 && high > 8.25);
+        let calm = Estimate::new(vec![Some(100.0), Some(101.0), Some(99.0)]);
+        let (band, ci) = (calm.band().unwrap(), calm.ci95.unwrap());
+        assert!((band[0] - ci[0]).abs() < 0.05 && (band[1] - ci[1]).abs() < 0.05);
+        assert_eq!(Estimate::new(vec![Some(0.0); 3]).band(), None);
     }
 }

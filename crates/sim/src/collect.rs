@@ -4,6 +4,7 @@ mod classes;
 mod credits;
 pub(crate) mod memory;
 mod rpc;
+mod unfinished;
 
 use crate::build::Built;
 use crate::host::{Deliveries, Host, Sent};
@@ -58,6 +59,7 @@ pub(crate) fn collect(
         seed: built.common.seed,
         hosts: built.plan.names[..built.plan.hosts].to_vec(),
         not_started: unstarted(built, &flows),
+        unfinished: unfinished::unfinished(built, nodes, &flows),
         flows,
         credits: credits::by_flow(nodes),
         class_arrivals: credits::by_class(nodes),

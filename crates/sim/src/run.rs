@@ -288,6 +288,9 @@ impl<'a> Simulation<'a> {
         let followed = self.follows.then(|| follow::gather(&self.built, &mut nodes, &record.flows));
         record.links = links.unwrap_or_default();
         record.interrupted = interrupted;
+        if self.stall.is_none() && !interrupted && self.built.timeline.next() == Time::MAX {
+            self.stall = stall::dead_end(&record);
+        }
         record.stalled = self.stall.is_some();
         let mut warnings = std::mem::take(&mut self.built.warnings);
         let (deadlocks, said) = self.deadlocks.unwrap_or_default().finish();

@@ -5,7 +5,7 @@ use crate::machine;
 use crate::node::AnyNode;
 use forebay_engine::{EngineAccess, NodeId};
 use forebay_net::{CLASSES, Fabric};
-use forebay_record::{FlowRow, RunRecord};
+use forebay_record::{FlowRow, RunRecord, WaitsFor};
 use forebay_transport::Sender;
 use forebay_units::{Span, Time};
 
@@ -163,6 +163,19 @@ pub(crate) fn cut_off(record: &RunRecord, built: &Built) -> Option<String> {
              the first is flow {flow} from {from} to {to}"
         ),
     })
+}
+
+/// Why a run could not have gone on: all flows with an end that are left have no path, and no cable was to come up again. A cable that is down
+/// from the start stops a run long before patience ends.
+pub(crate) fn dead_end(record: &RunRecord) -> Option<String> {
+    let has_end = |flow: u32| {
+        let at = record.flows.binary_search_by_key(&flow, |row| row.flow).ok();
+        at.is_some_and(|at| !record.flows[at].is_endless())
+    };
+    let left: Vec<_> = record.unfinished.iter().filter(|row| has_end(row.flow)).collect();
+    let dead = !left.is_empty() && left.iter().all(|row| row.waits_for == WaitsFor::NoPath);
+    (dead && record.not_started == 0 && record.connections.is_empty())
+        .then(|| format!("no path is left for any of {} unfinished flow(s)", left.len()))
 }
 
 /// One sentence about watchdogs that fired.

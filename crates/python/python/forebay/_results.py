@@ -196,13 +196,13 @@ class Results:
 
     @property
     def status(self) -> str:
-        """``complete``, ``interrupted`` or ``stalled``."""
+        """``complete``, ``unfinished`` (flows were left), ``interrupted`` or ``stalled``."""
         return self._core.status
 
     @property
     def partial(self) -> bool:
         """Whether the run did not come to its end. What is here is valid up to where it came."""
-        return self.status != "complete"
+        return self.status not in ("complete", "unfinished")
 
     @property
     def warnings(self) -> list[str]:

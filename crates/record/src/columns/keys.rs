@@ -35,10 +35,40 @@ pub(super) const KEYS: &[(&str, &str)] = &[
     ("laws", "Congestion-control laws in use, the scenario's own first."),
     (
         "status",
-        "running, complete, interrupted, stalled or failed; interrupted: a seed was cut short or is missing, and what \
-         is here is valid but partial; stalled: a seed ended because no packet moved while flows were unfinished; \
-         failed: something could not be written.",
+        "running, complete, unfinished, interrupted, stalled or failed; complete: every flow with an end has ended; unfinished: the run came to its own end before some of them did; interrupted: a seed was cut short or is missing, and what is here is valid but partial; stalled: a seed ended because no packet moved while flows were unfinished; failed: something could not be written.",
     ),
+    ("servers", "Hosts that answer RPCs, of the seed that has most."),
+    ("clients", "Hosts that request, likewise."),
+    ("left", "Flows that had not ended when the run did; absent without any."),
+    ("waiting", "Of those with an end, how many waited for what, summed over seeds."),
+    ("shut_out", "Entries of traffic of which nothing came through though others did."),
+    ("incast", "Rounds of incasts; absent if no traffic entry makes any."),
+    (
+        "completion_us",
+        "From the first start of a round of an incast to the last delivery of it, in microseconds.",
+    ),
+    (
+        "paused_share",
+        "Share of the run for which NICs of hosts that send were paused, mean over these hosts.",
+    ),
+    ("sending_hosts", "Hosts that send, of the seed that has most."),
+    ("left_flows", "How many flows waited for it, summed over seeds."),
+    ("begun", "Flows of the entry that had begun, summed over seeds."),
+    ("senders_paused", "Of the hosts that send, those whose NIC was paused at all."),
+    (
+        "paused_share_most",
+        "Share of the run for which the NIC was paused that was paused longest, of the seed in which it was longest.",
+    ),
+    ("paused_share_most_host", "Whose NIC that is; empty if none was."),
+    (
+        "pause_origins",
+        "Nodes that paused others and were not paused themselves: where pauses began; those that paused most first.",
+    ),
+    (
+        "idle_us",
+        "Virtual time before the first flow started, in microseconds; averages over the run have it in them.",
+    ),
+    ("busiest", "The busiest link of all in each seed."),
     ("seeds", "Seeds that were simulated, in order. In manifest.json: requested seeds."),
     ("seeds_missing", "Requested seeds that are missing here."),
     ("fct_definition", "Definition of the completion time fct."),
@@ -203,7 +233,7 @@ pub(super) const KEYS: &[(&str, &str)] = &[
     ),
     (
         "carried_gbps",
-        "Payload of completed flows, each spread evenly over its duration, per second of the time of offered_gbps, in Gb/s.",
+        "Payload that receivers got, each flow's spread evenly over its duration, per second of the time of offered_gbps, in Gb/s; a flow that had not ended counts with what it had delivered.",
     ),
     ("offered_load", "offered_gbps over the rates of all links from hosts, a fraction of 1."),
     ("carried_load", "carried_gbps over the rates of all links from hosts, a fraction of 1."),
@@ -223,7 +253,10 @@ pub(super) const KEYS: &[(&str, &str)] = &[
     ),
     ("mark_fraction", "Marked over sent packets of the tier, a fraction of 1."),
     ("utilisation_mean", "Mean utilisation of the tier's links over all seeds, a fraction of 1."),
-    ("utilisation_max", "Utilisation of the tier's busiest link in any seed, a fraction of 1."),
+    (
+        "utilisation_max",
+        "Utilisation of the tier's busiest link in each seed, mean over seeds, a fraction of 1.",
+    ),
     // Manifest.
     ("program", "Program that wrote this directory."),
     (

@@ -14,6 +14,7 @@ mod ports;
 mod rpcs;
 mod runs;
 mod table;
+mod unfinished;
 mod why;
 
 pub use crate::rows::PortRow;
@@ -185,9 +186,10 @@ pub struct Explained {
 }
 
 /// The tables, in the order of the manifest.
-pub(crate) const TABLES: [&dyn TableOf; 16] = [
+pub(crate) const TABLES: [&dyn TableOf; 17] = [
     &runs::HOSTS,
     &flows::FLOWS,
+    &unfinished::UNFINISHED,
     &credits::CREDITS,
     &credits::CLASS_ARRIVALS,
     &ports::PORTS,

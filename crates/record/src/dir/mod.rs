@@ -255,6 +255,7 @@ impl RunDir {
         manifest.digest = Some(summary.digest.clone());
         manifest.status = match summary.status {
             Status::Complete => "complete".into(),
+            Status::Unfinished => "unfinished".into(),
             Status::Interrupted => "interrupted".into(),
             Status::Stalled => "stalled".into(),
         };

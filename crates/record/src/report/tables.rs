@@ -5,10 +5,10 @@ use crate::about::About;
 use crate::columns::IDEAL_FCT_DEFINITION;
 use crate::human;
 use crate::human::{bytes, count, percent, sig2, sig3};
-use crate::rows::RunRecord;
+use crate::rows::{RunRecord, WaitsFor};
 use crate::stats::Estimate;
 use crate::summary::{
-    CENSORED, FCT_DEFINITION, FEW_FLOWS, FlowClass, QUANTILE_DEFINITION, RpcSummary, Status,
+    CENSORED, FCT_DEFINITION, FEW_FLOWS, FlowClass, Left, QUANTILE_DEFINITION, RpcSummary, Status,
     Summary,
 };
 use crate::svg::esc;
@@ -32,9 +32,13 @@ pub(super) fn header(about: &About, summary: &Summary) -> String {
         _ => format!("{} to {}", micro(first), micro(last)),
     };
     let (chip, word) = match summary.status {
-        Status::Complete => ("good", "complete"),
-        Status::Interrupted => ("bad", "interrupted: partial data"),
-        Status::Stalled => ("bad", "stalled: no packet moved"),
+        Status::Complete => ("good", "complete".to_string()),
+        Status::Unfinished => {
+            let left = summary.flows.not_finished + summary.flows.not_started;
+            ("bad", format!("{} unfinished", human::counted(left as usize, "flow")))
+        }
+        Status::Interrupted => ("bad", "interrupted: partial data".into()),
+        Status::Stalled => ("bad", "stalled: no packet moved".into()),
     };
     let seeds: Vec<String> = summary.seeds.iter().take(12).map(u64::to_string).collect();
     let more = if summary.seeds.len() > 12 { ", ..." } else { "" };
@@ -42,7 +46,7 @@ pub(super) fn header(about: &About, summary: &Summary) -> String {
         "<header><p class=\"kind\">Forebay run report <span class=\"chip {chip}\">{word}</span></p><h1>{}</h1>\
          <p class=\"verdict\">{}</p><dl class=\"facts\">",
         esc(&summary.scenario),
-        esc(&verdict(summary))
+        esc(&verdict(about, summary))
     );
     let laws = if summary.laws.is_empty() { "none".into() } else { summary.laws.join(", ") };
     for (name, value) in [
@@ -63,73 +67,161 @@ pub(super) fn header(about: &About, summary: &Summary) -> String {
     html
 }
 
-/// One sentence or two: did it work, how well, and at what price.
-pub(super) fn verdict(summary: &Summary) -> String {
+/// Longest first sentence about faults.
+const FAULTS: usize = 3;
+
+/// A few sentences: did it work, what stood in the way, how well, and at what price.
+pub(super) fn verdict(about: &About, summary: &Summary) -> String {
+    // What stood in the way of everything comes first.
+    let mut said: Vec<String> = stood_still(summary).into_iter().collect();
+    said.extend(faults(about, summary));
+    said.extend(flows(summary));
+    let shut_out = summary.left.iter().flat_map(|left| &left.shut_out);
+    said.extend(shut_out.map(|out| pretty(&out.sentence())));
+    let slowdown = &summary.overall.slowdown;
+    if let (Some(p50), Some(p99)) = (slowdown.p50.mean, slowdown.p99.mean) {
+        said.push(format!(
+            "{} took at most {} times the ideal FCT, 99 % at most {} times.",
+            if summary.overall.censored { "Of those that ended, half" } else { "Half" },
+            sig3(p50),
+            sig3(p99)
+        ));
+    }
+    said.extend(queries(summary));
+    said.extend(summary.rpc.as_ref().map(rpcs));
+    said.push(drops(summary, about.faults.is_empty()));
+    said.join(" ") + &cut_off(summary)
+}
+
+/// Faults of cables, their times, and the number of packets that they cost.
+fn faults(about: &About, summary: &Summary) -> Option<String> {
+    let ms = |at: forebay_units::Time| micro(at.as_ps() as f64 / 1e6);
+    let one = |fault: &crate::about::FaultSpan| match fault.to {
+        Some(to) => format!("{} from {} to {}", fault.what, ms(fault.from), ms(to)),
+        None => format!("{} from {} on", fault.what, ms(fault.from)),
+    };
+    let mut all: Vec<String> = about.faults.iter().take(FAULTS).map(one).collect();
+    if all.is_empty() {
+        return None;
+    }
+    let more = about.faults.len().saturating_sub(FAULTS);
+    if more > 0 {
+        all.push(format!("{more} more"));
+    }
+    let lost = match summary.network.lost_packets {
+        0 => "no packet was lost to that".into(),
+        n => format!("{} packets were lost to that", count(n)),
+    };
+    Some(format!("{}: {lost}.", all.join("; ")))
+}
+
+/// How many flows ended, and what the others wait for.
+fn flows(summary: &Summary) -> Option<String> {
     let flows = &summary.flows;
     let finite = flows.completed + flows.not_finished;
     let seeds = summary.seeds.len();
-    let mut words = match (finite, flows.not_finished) {
-        (0, _) if summary.rpc.is_some() => String::new(),
-        (0, _) if flows.endless > 0 => format!("{} endless flows ran.", count(flows.endless)),
-        (0, _) => "No flow started.".to_string(),
-        (_, 0) => match finite {
-            1 => "The one flow completed.".into(),
-            _ => format!("All {} flows of {seeds} seed{} completed.", count(finite), plural(seeds)),
-        },
-        (_, late) => format!(
-            "By the end {} of {} started flows had not finished, and {} had.",
-            count(late),
-            count(finite),
-            count(flows.completed),
-        ),
-    };
-    let slowdown = &summary.overall.slowdown;
-    if let (Some(p50), Some(p99)) = (slowdown.p50.mean, slowdown.p99.mean) {
-        let _ = write!(
-            words,
-            " {} took at most {} times the ideal FCT, 99 % at most {} times.",
-            if summary.overall.censored { "Of these, half" } else { "Half" },
-            sig3(p50),
-            sig3(p99)
-        );
-    }
-    if let Some(rpc) = &summary.rpc {
-        let _ = write!(words, " {}", rpcs(rpc));
-        words = words.trim_start().into();
-    }
-    let net = &summary.network;
-    match net.dropped_packets {
-        0 if net.nic_dropped_packets > 0 => {
-            words.push_str(" No packet was dropped in the network.");
+    let endless = || match (flows.endless, seeds as u64) {
+        (n, seeds) if seeds > 1 && n % seeds == 0 => {
+            format!(
+                "{} ran in each of {seeds} seeds.",
+                human::counted((n / seeds) as usize, "endless flow")
+            )
         }
-        0 => words.push_str(" No packet was dropped."),
+        (n, _) => format!("{} ran.", human::counted(n as usize, "endless flow")),
+    };
+    Some(match (finite, flows.not_finished) {
+        (0, _) if summary.rpc.is_some() => return None,
+        (0, _) if flows.endless > 0 => endless(),
+        (0, _) => "No flow started.".to_string(),
+        (1, 0) => "The one flow completed.".into(),
+        (_, 0) => {
+            format!("All {} flows of {seeds} seed{} completed.", count(finite), plural(seeds))
+        }
+        (_, late) => {
+            let waiting = summary.left.as_ref().map(Left::words);
+            let waiting = waiting.filter(|words| !words.is_empty());
+            let waiting = waiting.map_or(String::new(), |words| format!(" They wait: {words}."));
+            format!(
+                "By the end {} of {} started flows had not finished.{waiting}",
+                count(late),
+                count(finite),
+            )
+        }
+    })
+}
+
+/// For how long senders were paused, where that is a part of the run that counts.
+fn stood_still(summary: &Summary) -> Option<String> {
+    const COUNTS: f64 = 0.01;
+    let net = &summary.network;
+    let mean = net.paused_share.mean?;
+    (mean >= COUNTS || net.paused_share_most >= 10.0 * COUNTS).then(|| {
+        let who = match (net.senders_paused, net.sending_hosts) {
+            (paused, all) if paused == all => format!("all {} senders", count(all)),
+            (paused, all) => format!("{} of {} senders", count(paused), count(all)),
+        };
+        let from = match &net.pause_origins[..] {
+            [] => String::new(),
+            [only] => format!(" The pauses begin at {only}."),
+            [first, second] => format!(" The pauses begin at {first} and {second}."),
+            [first, others @ ..] => {
+                format!(" The pauses begin at {first} and {} other nodes.", others.len())
+            }
+        };
+        format!(
+            "Senders stood still {} of the time: pauses stopped {who}, {} longest ({}).{from}",
+            percent(mean),
+            net.paused_share_most_host,
+            percent(net.paused_share_most)
+        )
+    })
+}
+
+/// How long queries took, of incasts.
+fn queries(summary: &Summary) -> Option<String> {
+    let incast = &summary.incast.as_ref()?.overall;
+    let (p50, p99) = (incast.completion_us.p50.mean?, incast.completion_us.p99.mean?);
+    let late = match incast.not_finished {
+        0 => String::new(),
+        n => format!(" ({} did not finish)", count(n)),
+    };
+    Some(match incast.count {
+        1 => format!("The incast was over after {}.", micro(p50)),
+        _ => {
+            format!("Incasts{late} were over after {} (median), {} (p99).", micro(p50), micro(p99))
+        }
+    })
+}
+
+/// Dropped and lost packets, and the place of the drops.
+fn drops(summary: &Summary, says_losses: bool) -> String {
+    let net = &summary.network;
+    let mut words = match net.dropped_packets {
+        0 if net.nic_dropped_packets > 0 => "No packet was dropped in the network.".to_string(),
+        0 if net.lost_packets > 0 => "No packet was dropped for want of buffer.".into(),
+        0 => "No packet was dropped.".into(),
         dropped => {
-            let _ = write!(
-                words,
-                " {} packets were dropped ({}).",
-                count(dropped),
-                percent(net.drop_rate.mean.unwrap_or(0.0))
-            );
             let with_drops: Vec<&str> = summary
                 .tiers
                 .iter()
                 .filter(|tier| tier.dropped_packets > 0)
                 .map(|tier| tier.name.as_str())
                 .collect();
-            if let [only] = with_drops[..] {
-                words.truncate(words.len() - 1);
-                let _ = write!(words, ", all at {}.", pretty(only));
-            }
+            let at = match with_drops[..] {
+                [only] => format!(", all at {}", pretty(only)),
+                _ => String::new(),
+            };
+            let share = percent(net.drop_rate.mean.unwrap_or(0.0));
+            format!("{} packets were dropped ({share}){at}.", count(dropped))
         }
-    }
+    };
     if net.nic_dropped_packets > 0 {
         let dropped = count(net.nic_dropped_packets);
         let _ = write!(words, " NICs of receiving hosts dropped {dropped} packets.");
     }
-    if net.lost_packets > 0 {
+    if net.lost_packets > 0 && says_losses {
         let _ = write!(words, " {} were lost to faults.", count(net.lost_packets));
     }
-    words.push_str(&cut_off(summary));
     words
 }
 
@@ -158,13 +250,21 @@ fn cut_off(summary: &Summary) -> String {
 fn rpcs(rpc: &RpcSummary) -> String {
     let all = &rpc.overall;
     let mut words = format!(
-        "{} of {} RPCs completed on {} connections.",
+        "{} of {} RPCs completed on {} connections{}.",
         count(rpc.issued - rpc.not_completed),
         count(rpc.issued),
-        count(all.connections)
+        count(all.connections),
+        match rpc.not_completed {
+            0 => String::new(),
+            n => format!(", {} were under way at the end", count(n)),
+        }
     );
     if let (Some(p50), Some(p99)) = (all.latency_us.p50.mean, all.latency_us.p99.mean) {
-        let of = if all.censored { "Of these, half" } else { "Half" };
+        let of = match (all.censored, rpc.in_warmup) {
+            (true, _) => "Of those that completed, half",
+            (false, 0) => "Half",
+            (false, _) => "Of those after the warm-up, half",
+        };
         let _ = write!(words, " {of} took at most {}, 99 % at most {}.", micro(p50), micro(p99));
     }
     words
@@ -199,13 +299,27 @@ fn cautions(about: &About, summary: &Summary) -> String {
             "No confidence intervals: {why}. Set more seeds to tell effects from luck."
         ));
     }
+    let idle = summary.network.idle_us;
+    let longest = summary.runs.iter().map(|run| run.end_us).fold(0.0, f64::max);
+    if idle > 0.1 * longest && idle > summary.warmup_us {
+        said.push(format!(
+            "The first flow starts at {}. Averages over the run (goodput, use of links, pauses) have the idle time before it in them. \
+             An import moves all starts: forebay import ... --start-at 0s.",
+            micro(idle)
+        ));
+    }
     let flows = &summary.flows;
     if flows.not_finished * 100 > flows.completed {
+        let first = summary.left.as_ref().and_then(|left| left.waiting.first());
+        let dead = first.is_some_and(|of| of.waits_for == WaitsFor::NoPath.key());
         said.push(format!(
-            "{} of {} started flows had not finished. Percentiles leave them out and look better than the run was; \
-             let it run longer (stop.time) or lower the load.",
+            "{} of {} started flows had not finished. Percentiles leave them out and look better than the run was; {}.",
             count(flows.not_finished),
-            count(flows.completed + flows.not_finished)
+            count(flows.completed + flows.not_finished),
+            match dead {
+                true => "more time does not help, as cables are down for good",
+                false => "let it run longer (stop.time) or lower the load",
+            }
         ));
     }
     if said.is_empty() {
@@ -242,54 +356,90 @@ pub(super) fn tiles(summary: &Summary) -> String {
             count(rpc.issued - rpc.not_completed),
             format!(
                 "{} per second, fairness {}",
-                value(&rpc.overall.rpcs_per_s),
+                rpc.overall.rpcs_per_s.mean.map_or("–".into(), human::si),
                 value(&rpc.overall.jain_fairness)
             ),
         ));
     }
-    if finite > 0 || flows.endless == 0 {
+    let mut completed: Option<(String, String, String)> = None;
+    if finite > 0 || (flows.endless == 0 && summary.rpc.is_none()) {
         let share = flows.completed as f64 / finite.max(1) as f64;
-        tiles.push((
+        let not_started = match flows.not_started {
+            0 => String::new(),
+            n => format!(", {} not started", count(n)),
+        };
+        completed = Some((
             "Flows completed".into(),
             if finite > 0 { percent_floor(share) } else { "–".into() },
+            match flows.not_finished {
+                0 => format!("all {}{not_started}", count(finite)),
+                n => format!("{} of {} not finished{not_started}", count(n), count(finite)),
+            },
+        ));
+    } else if summary.rpc.is_none() {
+        let seeds = summary.seeds.len().max(1) as u64;
+        let (each, of) = match (flows.endless % seeds, seeds) {
+            (0, 2..) => {
+                (flows.endless / seeds, format!("without an end, in each of {seeds} seeds"))
+            }
+            _ => (flows.endless, "all without an end".into()),
+        };
+        tiles.push(("Flows".into(), count(each), of));
+    }
+    match (completed, flows.not_finished + flows.not_started) {
+        (Some(tile), 0) => tiles.push(tile),
+        // What has not ended comes before percentiles that leave it out.
+        (Some(tile), _) => tiles.insert(0, tile),
+        (None, _) => {}
+    }
+    if let Some(incast) = &summary.incast {
+        let all = &incast.overall;
+        let shown = |estimate: &Estimate| estimate.mean.map_or("–".into(), micro);
+        let late = match all.not_finished {
+            0 => String::new(),
+            n => format!(", {} not finished", count(n)),
+        };
+        tiles.push((
+            "Incast completion, p99".into(),
+            shown(&all.completion_us.p99),
             format!(
-                "{} not finished, {} not started",
-                count(flows.not_finished),
-                count(flows.not_started)
+                "median {}, {}{late}",
+                shown(&all.completion_us.p50),
+                human::counted(all.count as usize, "round")
             ),
         ));
-    } else {
-        tiles.push(("Flows".into(), count(flows.endless), "all without an end".into()));
     }
-    tiles.push((
-        "Goodput per receiver".into(),
-        gbps(net.goodput_per_receiver_gbps.mean),
-        format!(
-            "{} in all, {} receiver{}",
-            gbps(net.goodput_gbps.mean),
-            count(net.receivers),
-            plural(net.receivers as usize)
-        ),
-    ));
+    tiles.extend(goodput_tiles(summary));
     if let (Some(offered), Some(carried)) = (net.offered_load.mean, net.carried_load.mean) {
         tiles.push((
             "Load offered".into(),
             percent(offered),
             format!(
-                "of the host links while flows arrived, {} carried{}; {} and {}",
+                "of the host links while flows arrived, {} carried; {} and {}",
                 percent(carried),
-                if summary.overall.censored { " by flows that completed" } else { "" },
                 gbps(net.offered_gbps.mean),
                 gbps(net.carried_gbps.mean)
             ),
         ));
     }
     let hosts = summary.memory.as_ref().map(|memory| &memory.mean_over_hosts);
-    tiles.push((
-        if hosts.is_some() { "Dropped by switches" } else { "Packets dropped" }.into(),
-        rate(&net.drop_rate),
-        format!("{} packets, {} timeouts", count(net.dropped_packets), count(net.timeouts)),
-    ));
+    tiles.push(match net.lost_packets {
+        0 => (
+            if hosts.is_some() { "Dropped by switches" } else { "Packets dropped" }.into(),
+            rate(&net.drop_rate),
+            format!("{} packets, {} timeouts", count(net.dropped_packets), count(net.timeouts)),
+        ),
+        lost => (
+            "Packets dropped or lost".into(),
+            count(net.dropped_packets + lost),
+            format!(
+                "{} for want of buffer, {} to faults; {} timeouts",
+                count(net.dropped_packets),
+                count(lost),
+                count(net.timeouts)
+            ),
+        ),
+    });
     let not_ect = summary.port_total("dropped_unscheduled");
     if not_ect > 0 {
         let (what, why) = match summary.protects {
@@ -353,16 +503,21 @@ pub(super) fn tiles(summary: &Summary) -> String {
     ));
     tiles.push(busiest_tile(summary));
     if net.pause_frames > 0 {
-        tiles.push((
-            "Paused longest".into(),
-            micro(net.paused_most_us),
-            format!(
-                "{}, {} frames in all, {} dropped for want of headroom",
-                net.paused_most_port.replace("->", " → "),
-                count(net.pause_frames),
-                count(net.lossless_drops)
-            ),
-        ));
+        let note = format!(
+            "mean over {} senders; most {} at {}; {} frames, {} packets dropped for want of headroom",
+            count(net.sending_hosts),
+            percent(net.paused_share_most),
+            match net.paused_share_most_host.as_str() {
+                "" => "none of them",
+                host => host,
+            },
+            count(net.pause_frames),
+            count(net.lossless_drops)
+        );
+        // What holds all senders comes first.
+        let share = net.paused_share.mean.unwrap_or(0.0);
+        let at = if share >= 0.01 { 0 } else { tiles.len() };
+        tiles.insert(at, ("Senders paused".into(), percent(share), note));
     }
     let basis = 92 / across(tiles.len());
     let tiles: String = tiles
@@ -391,16 +546,64 @@ fn across(n: usize) -> usize {
 fn busiest_tile(summary: &Summary) -> (String, String, String) {
     let kinds =
         [("host", &summary.utilisation.host_links), ("fabric", &summary.utilisation.fabric_links)];
-    let (mut top, mut notes): (Option<f64>, Vec<String>) = (None, Vec::new());
+    let mut notes: Vec<String> = Vec::new();
     for (name, links) in kinds {
         let (Some(mean), Some(most)) = (links.mean_utilisation.mean, links.max_utilisation.mean)
         else {
             continue;
         };
-        top = Some(top.map_or(most, |top| top.max(most)));
         notes.push(format!("{name} links {} mean, {} busiest", percent(mean), percent(most)));
     }
-    ("Busiest link".into(), top.map_or("–".into(), percent), notes.join("; "))
+    let several = if summary.seeds.len() > 1 { "mean over seeds; " } else { "" };
+    let top = summary.utilisation.busiest.mean.map_or("–".into(), percent);
+    ("Busiest link".into(), top, format!("{several}{}", notes.join("; ")))
+}
+
+/// Goodput: of servers and clients where RPCs make the traffic, of receivers where flows do.
+fn goodput_tiles(summary: &Summary) -> Vec<(String, String, String)> {
+    let net = &summary.network;
+    let mut tiles = Vec::new();
+    if let Some(rpc) = &summary.rpc {
+        let classes = match rpc.traffic_classes.len() {
+            0 => std::slice::from_ref(&rpc.overall),
+            n => &rpc.traffic_classes[..n.min(3)],
+        };
+        let each = |total: &Estimate, n: u64| gbps(total.mean.map(|total| total / n.max(1) as f64));
+        for class in classes {
+            let (servers, clients) = (
+                human::counted(class.servers as usize, "server"),
+                human::counted(class.clients as usize, "client"),
+            );
+            let entry = match class.name.split(' ').next() {
+                Some(entry) if entry.starts_with("traffic[") => format!(", {entry}"),
+                _ => String::new(),
+            };
+            tiles.push((
+                format!("Goodput per server{entry}"),
+                each(&class.request_goodput_gbps, class.servers),
+                format!(
+                    "requests: {} in all to {servers}; responses: {} in all to {clients}",
+                    gbps(class.request_goodput_gbps.mean),
+                    gbps(class.response_goodput_gbps.mean)
+                ),
+            ));
+        }
+    }
+    let flows = &summary.flows;
+    if summary.rpc.is_none() || flows.completed + flows.not_finished > 0 {
+        let with_rpcs = if summary.rpc.is_some() { ", RPCs included" } else { "" };
+        tiles.push((
+            "Goodput per receiver".into(),
+            gbps(net.goodput_per_receiver_gbps.mean),
+            format!(
+                "{} in all, {} receiver{}{with_rpcs}",
+                gbps(net.goodput_gbps.mean),
+                count(net.receivers),
+                plural(net.receivers as usize)
+            ),
+        ));
+    }
+    tiles
 }
 
 fn gbps(mean: Option<f64>) -> String {
@@ -639,7 +842,12 @@ pub(super) fn reference(about: &About, runs: &[RunRecord]) -> String {
         html.push_str("<p>See resolved.toml beside this file.</p>");
     } else {
         html.push_str("<dl class=\"settings\">");
-        for (key, value) in &all {
+        // What is not there takes one line.
+        let (absent, all): (Vec<_>, Vec<_>) =
+            all.into_iter().partition(|(_, value)| value == "none");
+        let absent: Vec<String> = absent.into_iter().map(|(key, _)| key).collect();
+        let none = ("none".to_string(), absent.join(", "));
+        for (key, value) in all.iter().chain(Some(&none).filter(|_| !absent.is_empty())) {
             let _ = write!(html, "<dt><code>{}</code></dt><dd>{}</dd>", esc(key), esc(value));
         }
         html.push_str("</dl>");

@@ -10,10 +10,10 @@ use crate::columns::totals;
 use crate::human;
 use crate::rows::PortRow;
 use crate::rows::{FlowRow, RunRecord};
-use crate::stats::{Estimate, mean, quantile};
+use crate::stats::{Estimate, mean};
 use crate::tiers::{Tiers, utilisation};
 use forebay_units::{Bytes, Time};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Below this many completed flows in a seed its 99th percentile is its largest value.
 pub(crate) const FEW_FLOWS: u64 = 100;
@@ -28,6 +28,8 @@ impl Summary {
             about.seeds.iter().copied().filter(|seed| !seeds.contains(seed)).collect();
         let whole = seeds_missing.is_empty() && runs.iter().all(|run| !run.interrupted);
         let (size_classes, size_classes_absent) = size_classes(about, runs);
+        let flows = flow_counts(about, runs);
+        let left = flows.not_finished + flows.not_started;
         Self {
             format: SUMMARY_FORMAT,
             scenario: about.scenario.clone(),
@@ -36,6 +38,7 @@ impl Summary {
             status: match whole {
                 false => Status::Interrupted,
                 true if runs.iter().any(|run| run.stalled) => Status::Stalled,
+                true if left > 0 => Status::Unfinished,
                 true => Status::Complete,
             },
             seeds,
@@ -45,11 +48,13 @@ impl Summary {
             quantile_definition: QUANTILE_DEFINITION.into(),
             warmup_us: about.warmup.as_ps() as f64 / 1e6,
             runs: runs.iter().map(run_facts).collect(),
-            flows: flow_counts(about, runs),
+            left: super::left::left(about, runs),
+            flows,
             overall: flow_class("all".into(), about, runs, |_| true),
             size_classes,
             size_classes_absent,
             traffic_classes: traffic_classes(about, runs),
+            incast: super::incast::summary(about, runs),
             rpc: super::rpc::summary(about, runs),
             memory: super::memory::summary(runs),
             network: network(about, runs),
@@ -107,7 +112,9 @@ fn flow_class(
         .map(|run| run.flows.iter().filter(|f| measured(f, about.warmup) && member(f)).collect())
         .collect();
     let per_seed = |value: fn(&FlowRow) -> Option<f64>| {
-        distribution(members.iter().map(|flows| flows.iter().filter_map(|f| value(f)).collect()))
+        Distribution::of(
+            members.iter().map(|flows| flows.iter().filter_map(|f| value(f)).collect()),
+        )
     };
     let completed =
         |flows: &Vec<&FlowRow>| flows.iter().filter(|f| f.delivered.is_some()).count() as u64;
@@ -146,24 +153,6 @@ fn note(count: u64, started: u64, fewest: u64, censored: bool) -> Option<String>
         ));
     }
     (!notes.is_empty()).then(|| notes.join("; "))
-}
-
-fn distribution(seeds: impl Iterator<Item = Vec<f64>>) -> Distribution {
-    let sorted: Vec<Vec<f64>> = seeds
-        .map(|mut values| {
-            values.sort_by(f64::total_cmp);
-            values
-        })
-        .collect();
-    let across = |f: &dyn Fn(&[f64]) -> Option<f64>| {
-        Estimate::new(sorted.iter().map(|values| f(values)).collect())
-    };
-    Distribution {
-        mean: across(&mean),
-        p50: across(&|values| quantile(values, 50)),
-        p95: across(&|values| quantile(values, 95)),
-        p99: across(&|values| quantile(values, 99)),
-    }
 }
 
 /// Bounds of the size classes: larger than the first, at most the second.
@@ -236,9 +225,13 @@ fn network(about: &About, runs: &[RunRecord]) -> Network {
     let mut net = Network::default();
     let (mut drops, mut marks, mut losses, mut again) = (vec![], vec![], vec![], vec![]);
     let (mut timeouts, mut goodput, mut per_host) = (vec![], vec![], vec![]);
-    let mut per_receiver = vec![];
+    let (mut per_receiver, mut stood) = (vec![], vec![]);
+    let starts = runs.iter().map(|run| run.flows.iter().map(|flow| flow.start).min());
+    let first = starts.map(|start| start.unwrap_or_default()).min().unwrap_or_default();
+    net.idle_us = first.as_ps() as f64 / 1e6;
     for run in runs {
         let tiers = Tiers::of(run);
+        stood.push(senders(&mut net, run, &tiers));
         let (mut switch_tx, mut switch_drops, mut switch_marks) = (0, 0, 0);
         let (mut tx, mut lost) = (0, 0);
         for (port, (from_host, _)) in run.ports.iter().zip(&tiers.host_ends) {
@@ -288,6 +281,8 @@ fn network(about: &About, runs: &[RunRecord]) -> Network {
         let some = seconds > 0.0 && !receivers.is_empty();
         per_receiver.push(some.then(|| gbps / seconds / receivers.len() as f64));
     }
+    net.paused_share = Estimate::new(stood);
+    net.pause_origins = pause_origins(runs);
     net.port_totals = totals(runs);
     net.drop_rate = Estimate::new(drops);
     net.mark_rate = Estimate::new(marks);
@@ -306,6 +301,56 @@ fn network(about: &About, runs: &[RunRecord]) -> Network {
     net.offered_load = across(|load| load.offered_gbps / load.capacity_gbps);
     net.carried_load = across(|load| load.carried_gbps / load.capacity_gbps);
     net
+}
+
+/// Nodes that paused others and were not paused themselves, those that paused most first.
+fn pause_origins(runs: &[RunRecord]) -> Vec<String> {
+    let mut nodes: BTreeMap<&str, (f64, f64)> = BTreeMap::new(); // for how long they paused others, and were paused
+    for port in runs.iter().flat_map(|run| &run.ports) {
+        let paused = port.paused.as_secs_f64();
+        nodes.entry(port.peer.as_str()).or_default().0 += paused;
+        nodes.entry(port.node.as_str()).or_default().1 += paused;
+    }
+    let mut origins: Vec<(&str, f64)> = nodes
+        .into_iter()
+        .filter(|(_, (others, own))| *others > 0.0 && *own == 0.0)
+        .map(|(node, (others, _))| (node, others))
+        .collect();
+    origins.sort_by(|a, b| b.1.total_cmp(&a.1)); // stable
+    origins.into_iter().map(|(node, _)| node.to_string()).collect()
+}
+
+/// Share of a run for which NICs of hosts that send were paused; `None` where none sends.
+fn senders(net: &mut Network, run: &RunRecord, tiers: &Tiers) -> Option<f64> {
+    let sources: BTreeSet<&str> = run
+        .flows
+        .iter()
+        .filter_map(|flow| run.hosts.get(flow.src as usize).map(String::as_str))
+        .collect();
+    let mut by_class: BTreeMap<&str, f64> = BTreeMap::new();
+    for row in &run.class_pauses {
+        let most = by_class.entry(row.node.as_str()).or_default();
+        *most = most.max(row.paused.as_secs_f64());
+    }
+    let (mut sum, mut count, mut paused) = (0.0, 0u64, 0u64);
+    for (port, (from_host, _)) in run.ports.iter().zip(&tiers.host_ends) {
+        if !from_host || !sources.contains(port.node.as_str()) {
+            continue;
+        }
+        let of_classes = by_class.get(port.node.as_str()).copied().unwrap_or(0.0);
+        let seconds = port.paused.as_secs_f64().max(of_classes);
+        let share = if seconds > 0.0 { (seconds / run.end.as_secs_f64()).min(1.0) } else { 0.0 };
+        sum += share;
+        count += 1;
+        paused += u64::from(share > 0.0);
+        if share > net.paused_share_most {
+            net.paused_share_most = share;
+            net.paused_share_most_host.clone_from(&port.node);
+        }
+    }
+    net.sending_hosts = net.sending_hosts.max(count);
+    net.senders_paused = net.senders_paused.max(paused);
+    (count > 0).then(|| sum / count as f64)
 }
 
 /// Offered and carried load while flows arrived.
@@ -332,17 +377,25 @@ fn load(about: &About, run: &RunRecord) -> Option<Load> {
         return None;
     }
     let inside = |at: Time| at.max(from).min(to);
+    let received = |flow: u32| {
+        let at = run.unfinished.binary_search_by_key(&flow, |row| row.flow);
+        at.map_or(0.0, |at| run.unfinished[at].received.get() as f64)
+    };
     let (mut offered, mut carried) = (0.0, 0.0);
     for flow in flows() {
         let size = flow.size.get() as f64;
         if flow.start >= from && flow.start < to {
             offered += size;
         }
-        let Some(delivered) = flow.delivered else { continue };
-        let whole = delivered.since(flow.start).as_ps() as f64;
-        carried += match inside(delivered).since(inside(flow.start)).as_ps() {
+        // What has not ended has delivered a part of it by the end.
+        let (until, came) = match flow.delivered {
+            Some(at) => (at, size),
+            None => (run.end.max(flow.start), received(flow.flow)),
+        };
+        let whole = until.since(flow.start).as_ps() as f64;
+        carried += match inside(until).since(inside(flow.start)).as_ps() {
             0 => 0.0,
-            part => size * part as f64 / whole,
+            part => came * part as f64 / whole,
         };
     }
     let gbps = |bytes: f64| bytes * 8.0 / (to.since(from).as_secs_f64() * 1e9);
@@ -388,20 +441,26 @@ fn link_use(runs: &[RunRecord]) -> Utilisation {
             ),
         }
     };
-    Utilisation { host_links: of(true), fabric_links: of(false) }
+    let busiest = |run: &RunRecord| {
+        run.ports.iter().filter_map(|port| utilisation(port, run.end)).reduce(f64::max)
+    };
+    let busiest = Estimate::new(runs.iter().map(busiest).collect());
+    Utilisation { host_links: of(true), fabric_links: of(false), busiest }
 }
 
 fn tiers(runs: &[RunRecord]) -> Vec<Tier> {
     let mut rows: Vec<Tier> = Vec::new();
-    let mut uses: Vec<Vec<f64>> = Vec::new();
+    let (mut uses, mut tops): (Vec<Vec<f64>>, Vec<Vec<f64>>) = (Vec::new(), Vec::new());
     for run in runs {
         let tiers = Tiers::of(run);
         let mut links = vec![0; tiers.names.len()];
+        let mut busiest: BTreeMap<usize, f64> = BTreeMap::new(); // by row
         for (port, &tier) in run.ports.iter().zip(&tiers.of_port) {
             let name = &tiers.names[tier];
             let at = rows.iter().position(|row| row.name == *name).unwrap_or_else(|| {
                 rows.push(Tier { name: name.clone(), ..Tier::default() });
                 uses.push(Vec::new());
+                tops.push(Vec::new());
                 rows.len() - 1
             });
             let row = &mut rows[at];
@@ -414,15 +473,20 @@ fn tiers(runs: &[RunRecord]) -> Vec<Tier> {
             row.trimmed_packets += port.trimmed_packets;
             row.dropped_credits += port.dropped_credits;
             row.max_queue_bytes = row.max_queue_bytes.max(port.max_queue.get());
-            uses[at].extend(utilisation(port, run.end));
+            if let Some(used) = utilisation(port, run.end) {
+                uses[at].push(used);
+                let most = busiest.entry(at).or_default();
+                *most = most.max(used);
+            }
         }
+        busiest.into_iter().for_each(|(at, most)| tops[at].push(most));
     }
-    for (row, uses) in rows.iter_mut().zip(&uses) {
+    for ((row, uses), tops) in rows.iter_mut().zip(&uses).zip(&tops) {
         row.drop_fraction =
             share(row.dropped_packets, row.tx_packets + row.dropped_packets).unwrap_or(0.0);
         row.mark_fraction = share(row.marked_packets, row.tx_packets).unwrap_or(0.0);
         row.utilisation_mean = mean(uses).unwrap_or(0.0);
-        row.utilisation_max = uses.iter().copied().reduce(f64::max).unwrap_or(0.0);
+        row.utilisation_max = mean(tops).unwrap_or(0.0);
     }
     rows
 }

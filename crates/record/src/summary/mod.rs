@@ -5,11 +5,15 @@
 //! counters cover each whole simulation, warm-up included; flow statistics leave the warm-up out.
 
 mod compute;
+mod incast;
+mod left;
 mod memory;
 mod rpc;
 mod text;
 
 pub use crate::stats::hex;
+pub use incast::{IncastClass, IncastSummary};
+pub use left::{Left, LeftFlows, ShutOut};
 pub use memory::{HostMemory, Limits, MemorySummary};
 pub use rpc::{Latency, RPC_DEFINITION, RpcClass, RpcSummary};
 
@@ -23,7 +27,7 @@ fn is_censored(completed: u64, not_finished: u64) -> bool {
     not_finished * 100 > completed + not_finished
 }
 
-use crate::stats::Estimate;
+use crate::stats::{Estimate, mean, quantile};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -49,7 +53,7 @@ pub struct Summary {
     pub version: String,
     /// Laws in use, the scenario's own first.
     pub laws: Vec<String>,
-    /// `complete`, `interrupted` or `stalled`.
+    /// `complete`, `unfinished`, `interrupted` or `stalled`.
     pub status: Status,
     /// Seeds that were simulated, in order.
     pub seeds: Vec<u64>,
@@ -67,6 +71,9 @@ pub struct Summary {
     pub runs: Vec<RunFacts>,
     /// Flows by outcome, summed over seeds.
     pub flows: FlowCounts,
+    /// Flows that had not ended when the run did, and what they waited for; absent if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<Left>,
     /// All measured flows together.
     pub overall: FlowClass,
     /// Measured flows by size; empty classes are in `size_classes_absent`.
@@ -75,6 +82,9 @@ pub struct Summary {
     pub size_classes_absent: Vec<Absent>,
     /// Measured flows by `[[traffic]]` entry; empty if there is only one.
     pub traffic_classes: Vec<FlowClass>,
+    /// Rounds of incasts; absent if no traffic entry makes any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incast: Option<IncastSummary>,
     /// Measured RPCs; absent if no traffic entry makes any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rpc: Option<RpcSummary>,
@@ -96,9 +106,11 @@ pub struct Summary {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// Every seed ran to its own end.
+    /// Every seed ran to its own end, and every flow with an end has ended.
     #[default]
     Complete,
+    /// Every seed ran to its own end, and some flows with an end had not ended by then.
+    Unfinished,
     /// A seed was cut short or is missing.
     Interrupted,
     /// Every seed came to an end of its own, one of them because nothing moved any more though flows were unfinished.
@@ -186,6 +198,27 @@ pub struct Distribution {
     pub p99: Estimate,
 }
 
+impl Distribution {
+    /// Of values, a list for each seed.
+    fn of(seeds: impl Iterator<Item = Vec<f64>>) -> Self {
+        let sorted: Vec<Vec<f64>> = seeds
+            .map(|mut values| {
+                values.sort_by(f64::total_cmp);
+                values
+            })
+            .collect();
+        let across = |f: &dyn Fn(&[f64]) -> Option<f64>| {
+            Estimate::new(sorted.iter().map(|values| f(values)).collect())
+        };
+        Self {
+            mean: across(&mean),
+            p50: across(&|values| quantile(values, 50)),
+            p95: across(&|values| quantile(values, 95)),
+            p99: across(&|values| quantile(values, 99)),
+        }
+    }
+}
+
 /// Something that is not there.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Absent {
@@ -247,6 +280,24 @@ pub struct Network {
     pub paused_most_us: f64,
     /// Which one; empty if none was.
     pub paused_most_port: String,
+    /// Share of the run for which NICs of hosts that send were paused, mean over these hosts.
+    #[serde(default)]
+    pub paused_share: Estimate,
+    /// Hosts that send, of the seed that has most.
+    #[serde(default)]
+    pub sending_hosts: u64,
+    /// Of these, hosts whose NIC was paused at all.
+    #[serde(default)]
+    pub senders_paused: u64,
+    /// Share of the run for which the NIC was paused that was paused longest, of the seed in which it was longest.
+    #[serde(default)]
+    pub paused_share_most: f64,
+    /// Host of that NIC; empty if none was paused.
+    #[serde(default)]
+    pub paused_share_most_host: String,
+    /// Nodes that paused others and were not paused themselves: where pauses began; those that paused most first.
+    #[serde(default)]
+    pub pause_origins: Vec<String>,
     /// Largest use of headroom of any ingress port in any seed.
     pub headroom_peak_bytes: u64,
     /// Packets refused although their ingress port pauses.
@@ -273,7 +324,8 @@ pub struct Network {
     /// Payload of flows that arrived per second, between the first arrival after the warm-up and the last.
     #[serde(default)]
     pub offered_gbps: Estimate,
-    /// Payload of completed flows, each spread evenly over its duration, per second of that time.
+    /// Payload of flows that their receivers got, each flow's spread evenly over its duration, per second of that time. A flow that had not
+    /// ended counts with what it had delivered.
     #[serde(default)]
     pub carried_gbps: Estimate,
     /// `offered_gbps` over the rates of all links from hosts.
@@ -282,6 +334,9 @@ pub struct Network {
     /// `carried_gbps` likewise.
     #[serde(default)]
     pub carried_load: Estimate,
+    /// Virtual time before the first flow started: averages over the run have it in them.
+    #[serde(default)]
+    pub idle_us: f64,
     /// Packets whose transmission began, summed over links and seeds.
     pub packet_hops: u64,
 }
@@ -293,6 +348,9 @@ pub struct Utilisation {
     pub host_links: LinkUse,
     /// Links between switches.
     pub fabric_links: LinkUse,
+    /// The busiest link of all in each seed.
+    #[serde(default)]
+    pub busiest: Estimate,
 }
 
 /// Utilisation of a set of links, as a fraction of 1.
@@ -333,7 +391,7 @@ pub struct Tier {
     pub mark_fraction: f64,
     /// Mean utilisation of its links over all seeds, as a fraction of 1.
     pub utilisation_mean: f64,
-    /// Utilisation of the busiest link.
+    /// Utilisation of the busiest link in each seed, mean over seeds.
     pub utilisation_max: f64,
     /// Largest queue of any of its ports.
     pub max_queue_bytes: u64,

@@ -40,6 +40,12 @@ pub struct RpcClass {
     pub name: String,
     /// Connections, per seed.
     pub connections: u64,
+    /// Hosts that answer, of the seed that has most.
+    #[serde(default)]
+    pub servers: u64,
+    /// Hosts that request, likewise.
+    #[serde(default)]
+    pub clients: u64,
     /// Completed measured RPCs, summed over seeds.
     pub count: u64,
     /// Of the seed that has fewest.
@@ -153,6 +159,11 @@ fn class(
         slowdown.push(sorted(measured().filter_map(RpcRow::slowdown)));
         let completed = latency.last().map_or(0, Vec::len) as u64;
         class.connections = class.connections.max(connections().count() as u64);
+        let hosts = |of: fn(&ConnectionRow) -> u32| {
+            connections().map(of).collect::<std::collections::BTreeSet<u32>>().len() as u64
+        };
+        class.servers = class.servers.max(hosts(|c| c.server));
+        class.clients = class.clients.max(hosts(|c| c.client));
         class.count += completed;
         class.fewest_per_seed = class.fewest_per_seed.min(completed);
         let late = measured().count() as u64 - completed;
@@ -208,8 +219,9 @@ fn note(class: &RpcClass) -> Option<String> {
     let issued = class.count + class.not_finished;
     if class.censored {
         notes.push(format!(
-            "{} of {issued} RPCs had not completed; the percentiles leave them out and are too good",
-            class.not_finished
+            "{} of {} RPCs had not completed; the percentiles leave them out and are too good",
+            count(class.not_finished),
+            count(issued)
         ));
     }
     if class.count > 0 && class.fewest_per_seed < FEW_RPCS {

@@ -94,6 +94,7 @@ impl Summary {
     pub fn render(&self, width: usize, color: bool) -> String {
         let width = width.max(LABEL + NAME.start() + COUNT + CELL);
         let mut lines = vec![self.headline(), self.flow_line()];
+        lines.extend(self.left_lines());
         if self.overall.count > 0 {
             let all = self.traffic_classes.iter().chain(&self.size_classes).chain([&self.overall]);
             let done = all.map(|class| done(class.count, class.not_finished));
@@ -142,6 +143,11 @@ impl Summary {
         ));
         match self.status {
             Status::Complete => line.add(Tone::Good, "complete"),
+            Status::Unfinished => {
+                let left = self.flows.not_finished + self.flows.not_started;
+                let plural = if left == 1 { "flow" } else { "flows" };
+                line.add(Tone::Warn, format!("{} {plural} UNFINISHED", count(left)))
+            }
             Status::Interrupted => line.add(Tone::Bad, "INTERRUPTED, partial"),
             Status::Stalled => line.add(Tone::Bad, "STALLED, flows left unfinished"),
         }
@@ -171,6 +177,35 @@ impl Summary {
             }
         }
         line
+    }
+
+    /// Lines about waits of unfinished flows, traffic of which nothing came through, and rounds of incasts.
+    fn left_lines(&self) -> Vec<Line> {
+        let mut lines = Vec::new();
+        if let Some(left) = &self.left {
+            let words = left.words();
+            if !words.is_empty() {
+                lines.push(Line::new("waiting").add(Tone::Warn, words));
+            }
+            for out in &left.shut_out {
+                lines.push(Line::new("").add(Tone::Warn, out.sentence()));
+            }
+        }
+        let incast = self.incast.as_ref().map(|incast| &incast.overall);
+        if let Some((all, p50)) = incast.and_then(|all| Some((all, all.completion_us.p50.mean?))) {
+            let p99 = all.completion_us.p99.mean.unwrap_or(p50);
+            let late = match all.not_finished {
+                0 => String::new(),
+                n => format!(" ({} not finished)", count(n)),
+            };
+            let rounds = crate::human::counted(all.count as usize, "round");
+            lines.push(Line::new("incast").plain(format!(
+                "{rounds}{late}, over after {} (median), {} (p99)",
+                micros(p50),
+                micros(p99)
+            )));
+        }
+        lines
     }
 
     fn table_head(&self, width: usize, counts: usize) -> Line {
@@ -239,12 +274,29 @@ impl Summary {
             ));
         }
         let rate = |estimate: &Estimate| estimate.mean.map_or("-".into(), gbps);
-        let goodput = Line::new("goodput").plain(format!(
-            "{} in all, {} per receiver ({})",
-            rate(&net.goodput_gbps),
-            rate(&net.goodput_per_receiver_gbps),
-            count(net.receivers)
-        ));
+        let goodput = Line::new("goodput").plain(match &self.rpc {
+            // Clients that get small answers are no receivers to take a mean over.
+            Some(rpc) if self.flows.completed + self.flows.not_finished == 0 => {
+                let each = |total: &Estimate, n: u64| {
+                    total.mean.map_or("-".into(), |total| gbps(total / n.max(1) as f64))
+                };
+                let all = &rpc.overall;
+                format!(
+                    "{} in all, {} per server ({}), {} per client ({})",
+                    rate(&net.goodput_gbps),
+                    each(&all.request_goodput_gbps, all.servers),
+                    count(all.servers),
+                    each(&all.response_goodput_gbps, all.clients),
+                    count(all.clients)
+                )
+            }
+            _ => format!(
+                "{} in all, {} per receiver ({})",
+                rate(&net.goodput_gbps),
+                rate(&net.goodput_per_receiver_gbps),
+                count(net.receivers)
+            ),
+        });
         let queue = Line::new("queue").plain(format!(
             "{} at most, at {}",
             bytes(net.max_queue_bytes),
@@ -256,10 +308,9 @@ impl Summary {
         lines.extend([repairs, links, goodput]);
         if let (Some(offered), Some(carried)) = (net.offered_load.mean, net.carried_load.mean) {
             lines.push(Line::new("load").plain(format!(
-                "{} of the host links offered, {}{} carried, while flows arrived",
+                "{} of the host links offered, {} carried, while flows arrived",
                 percent(offered),
-                percent(carried),
-                if self.overall.censored { "*" } else { "" }
+                percent(carried)
             )));
         }
         lines.push(queue);
@@ -323,7 +374,10 @@ impl Summary {
         }
         let port = if net.paused_most_port.is_empty() { "no port" } else { &net.paused_most_port };
         let line = Line::new("pause").plain(format!(
-            "{} frames; {port} was paused longest, {}",
+            "senders stood still {} of the time ({} of {} were paused); {} frames; {port} was paused longest, {}",
+            percent(net.paused_share.mean.unwrap_or(0.0)),
+            count(net.senders_paused),
+            count(net.sending_hosts),
             count(net.pause_frames),
             micros(net.paused_most_us),
         ));

@@ -9,6 +9,7 @@ mod chain;
 mod few;
 mod index;
 mod log;
+mod open;
 mod rows;
 mod sums;
 mod trace;
@@ -21,6 +22,7 @@ pub use log::{
     Ahead, Arrived, FollowedFlow, Found, HostStages, Landing, Left, LinkOf, Log, NodeLog, PacketId,
     Packets, Paused, Received, Role, SenderEvent, Waits,
 };
+pub use open::{OpenFlow, open_flows, open_lines, open_sentence};
 pub use rows::{calls, is_explained, rows, rows_of, share_of, slowest, slowest_rpcs};
 pub use sums::{By, Line, count, lines, number_of, sentence, sentences, tier};
 pub use trace::{Hop, Trace, Trip, packets, trace};

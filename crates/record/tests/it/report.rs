@@ -80,9 +80,9 @@ fn who_was_paused_stands_beside_what_the_pause_cost() {
     keep("paused by class", &html);
     let table = &html[html.find("id=\"pauses\"").expect("the table is there")..];
     let table = &table[..table.find("</section>").unwrap()];
-    // Two seeds: 12 + 1 and 12 + 2 frames, twice 150 us, the headroom and the drops of the ingress port at the other end.
+    // Two seeds: 12 + 1 and 12 + 2 frames, 150 us in each, the headroom and the drops of the ingress port at the other end.
     let deadlock = "seed 2, from 12.345 ms, gone by 30 ms:";
-    for text in ["<td class=\"num\">3", "300 µs", ">27<", "23.5", "2 × (14 dropped)", deadlock] {
+    for text in ["<td class=\"num\">3", "150 µs", ">27<", "23.5", "2 × (14 dropped)", deadlock] {
         assert!(table.contains(text), "{text} in {table}");
     }
     assert!(!page(&about, &[run(1, 400), run(2, 400)]).contains("id=\"pauses\""));
@@ -467,7 +467,7 @@ fn the_traffic_stands_among_the_settings() {
     let settings = &html[html.find("id=\"settings\"").unwrap()..];
     for text in [
         "poisson, websearch, load 0.6; 95 flows of 1 KB to 1.1 KB, half of them up to 1.05 KB, 99.7 KB in all",
-        "incast, 64 x 50KB; 5 flows of 50 KB",
+        "incast of 64 x 50KB; 5 flows of 50 KB",
     ] {
         assert!(settings.contains(text), "{text}");
     }
@@ -504,7 +504,7 @@ fn the_queue_of_a_failed_port_is_among_those_drawn() {
     one.ports.iter_mut().find(is).unwrap().lost_packets = 7;
     let html = page(&about, &[one]);
     assert!(legend(&html));
-    assert!(html.contains("ports that lost packets to a fault"));
+    assert!(html.contains("one of a port that lost packets to a fault"));
 }
 
 /// What is not there stands at the end, once, and not as an empty card among the figures.

@@ -6,8 +6,8 @@ use crate::support::{
 };
 use forebay_record::why::{Part, Whose, WhyRow};
 use forebay_record::{
-    About, FlowRow, IfExists, Quantity, RunDir, RunRecord, Series, Status, Summary, Volatile,
-    columns, explain, partial_of, save,
+    About, FlowRow, IfExists, Quantity, RunDir, RunRecord, Series, Status, Summary, UnfinishedRow,
+    Volatile, WaitsFor, columns, explain, partial_of, save,
 };
 use forebay_units::{Bytes, Span, Time};
 use std::collections::BTreeSet;
@@ -59,6 +59,7 @@ fn assert_same(a: &RunRecord, b: &RunRecord) {
     assert_eq!(a.stalled, b.stalled);
     assert_eq!((a.not_started, &a.totals, &a.hosts), (b.not_started, &b.totals, &b.hosts));
     assert_eq!(a.flows, b.flows);
+    assert_eq!(a.unfinished, b.unfinished);
     assert_eq!(a.credits, b.credits);
     assert_eq!(a.class_arrivals, b.class_arrivals);
     assert_eq!(a.connections, b.connections);
@@ -104,6 +105,7 @@ fn the_same_run_leaves_the_same_bytes_and_reads_back_whole() {
             "runs.csv",
             "series.csv",
             "summary.json",
+            "unfinished.csv",
             "volatile.json",
             "why.csv"
         ]
@@ -546,6 +548,15 @@ fn every_column_and_every_key_is_explained() {
     for run in &mut runs {
         run.flows.retain(|flow| flow.size.get() <= 1_000_000);
         run.series.clear();
+        // An entry of traffic of which nothing comes through.
+        let of = *run.flows.last().unwrap();
+        let last = run.flows.iter().map(|flow| flow.flow).max().unwrap();
+        let (flow, start) = (last + 1, Time::ZERO);
+        run.flows.push(FlowRow { flow, traffic: 2, start, delivered: None, acked: None, ..of });
+        let waits_for = WaitsFor::Nic;
+        run.unfinished.push(UnfinishedRow { flow, waits_for, ..UnfinishedRow::default() });
+        // And somebody who pauses others.
+        run.ports[0].paused = Span::from_us(5);
     }
     let path = scratch("explained");
     write(&path, &about, &runs, 1.0);

@@ -77,6 +77,12 @@ impl PacketSink for Answers<'_> {
 }
 
 impl Host {
+    /// Payload of a flow that ends here, in order; nothing of one that is complete.
+    pub fn received(&self, flow: FlowId) -> u64 {
+        let slot = self.receive.of.get(flow).filter(|slot| *slot != DONE);
+        slot.map_or(0, |slot| self.receive.slots[slot as usize].receiver.delivered().get())
+    }
+
     /// Data that its flow's receiver takes.
     #[inline(never)]
     pub(super) fn receive(

@@ -113,7 +113,7 @@ impl Comparison {
         for side in &self.sides {
             let name = &side.name;
             match side.summary.status {
-                Status::Complete => {}
+                Status::Complete | Status::Unfinished => {}
                 Status::Interrupted => said.push(format!("{name} is partial: it was interrupted.")),
                 Status::Stalled => {
                     said.push(format!(

@@ -108,7 +108,7 @@ pub fn is_done(store: &impl Store, run: &Run) -> bool {
     let parsed =
         store.manifest(&run.hash).and_then(|m| serde_json::from_slice::<Manifest>(&m).ok());
     parsed.is_some_and(|m| {
-        ["complete", "stalled"].contains(&m.status.as_str())
+        ["complete", "unfinished", "stalled"].contains(&m.status.as_str())
             && m.version == VERSION
             && m.resolved_toml == run.text
     })

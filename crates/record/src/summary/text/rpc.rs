@@ -6,7 +6,7 @@ use crate::stats::Estimate;
 use crate::summary::rpc::{Latency, RpcClass, RpcSummary};
 
 /// A latency with its unit and interval, and a gap.
-const CELL: usize = 16;
+const CELL: usize = 17;
 
 /// How many there were, and latency in a table as wide as the terminal takes.
 pub(super) fn lines(rpc: &RpcSummary, width: usize) -> Vec<Line> {
@@ -74,13 +74,19 @@ fn row(class: &RpcClass, columns: &[(&str, Pick)], room: usize, counts: usize) -
     let done = done_within(class.count, class.not_finished, counts);
     let mut text = format!("{:<room$}{done:>counts$}", clipped(&class.name, room));
     for (_, pick) in columns {
-        text.push_str(&format!("{:>CELL$}", cell(pick(&class.latency_us), class.censored)));
+        let wide = cell(pick(&class.latency_us), class.censored, true);
+        // A cell without room for a gap leaves its interval to the page.
+        let shown = match wide.chars().count() < CELL {
+            true => wide,
+            false => cell(pick(&class.latency_us), class.censored, false),
+        };
+        text.push_str(&format!("{shown:>CELL$}"));
     }
     Line::new("").plain(text)
 }
 
 /// `123 us ±4`: the interval is in the unit of the value.
-fn cell(estimate: &Estimate, censored: bool) -> String {
+fn cell(estimate: &Estimate, censored: bool, interval: bool) -> String {
     let Some(mean) = estimate.mean else { return "-".into() };
     let value = micros(mean);
     let unit = match value.split_once(' ').map(|(_, unit)| unit) {
@@ -89,7 +95,29 @@ fn cell(estimate: &Estimate, censored: bool) -> String {
         Some("ns") => 1e-3,
         _ => 1.0,
     };
-    let half =
-        estimate.half_width().map_or(String::new(), |half| format!(" ±{}", sig2(half / unit)));
+    let half = estimate.half_width().filter(|_| interval);
+    let half = half.map_or(String::new(), |half| format!(" ±{}", sig2(half / unit)));
     value + sign(censored) + &half
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbouring_columns_never_run_together() {
+        // 26.5 ms, with an interval that takes many digits.
+        let tight = Estimate::new([26_500.0, 26_500.01, 26_499.99].map(Some).to_vec());
+        let latency = Latency { p50: tight.clone(), p99: tight.clone(), ..Latency::default() };
+        let class = RpcClass { latency_us: latency, censored: true, ..RpcClass::default() };
+        let shown = row(&class, columns(60, 9), 13, 9);
+        let text: String = shown.0.iter().map(|(_, text)| text.as_str()).collect();
+        assert!(
+            text.contains(" 26.5 ms*") && !text.contains("526.5") && !text.contains("ms*26"),
+            "{text}"
+        );
+        assert!(
+            text.split("26.5 ms*").skip(1).all(|rest| rest.is_empty() || rest.starts_with(' '))
+        );
+    }
 }

@@ -7,7 +7,8 @@ use forebay_record::why::{Part, Whose, WhyRow};
 use forebay_record::{
     About, CacheSample, ClassArrivalRow, ClassPauseRow, ConnectionRow, CreditPool, CreditRow,
     CreditsSample, DeadlockRow, FaultSpan, FlowRow, LinksRow, MemoryRow, MemorySample,
-    MemorySeries, NodeCounters, PortRow, Quantity, RpcRow, RunRecord, Series,
+    MemorySeries, NodeCounters, PortRow, Quantity, RpcRow, RunRecord, Series, UnfinishedRow,
+    WaitsFor,
 };
 use forebay_units::math::{ln, mix};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
@@ -24,7 +25,7 @@ pub fn about(seeds: &[u64]) -> About {
         laws: vec!["dctcp".into()],
         seeds: seeds.to_vec(),
         warmup: Time::from_ps(1_000_000_000),
-        traffic: vec!["poisson, websearch, load 0.6".into(), "incast, 64 x 50KB".into()],
+        traffic: vec!["poisson, websearch, load 0.6".into(), "incast of 64 x 50KB".into()],
         resolved_toml: "name = \"websearch at 60 % with a 64:1 incast\"\n".into(),
         settings: [
             ("fabric", "leaf-spine, 8 leaves, 4 spines, 16 hosts per leaf"),
@@ -212,9 +213,16 @@ pub fn run(seed: u64, flows: u64) -> RunRecord {
     let rows: Vec<FlowRow> = (0..flows).map(|i| flow(i, flows, end, &mut draw)).collect();
     let delivered: u64 = rows.iter().filter(|f| f.delivered.is_some()).map(|f| f.size.get()).sum();
     let ports = ports(&mut draw);
+    let open = rows.iter().filter(|flow| flow.delivered.is_none());
+    let unfinished = open.map(|flow| UnfinishedRow {
+        flow: flow.flow,
+        waits_for: [WaitsFor::CongestionWindow, WaitsFor::Acks][flow.flow as usize % 2],
+        received: Bytes::new(flow.size.get() / 3),
+    });
     RunRecord {
         seed,
         hosts,
+        unfinished: unfinished.collect(),
         totals: NodeCounters {
             packet_hops: ports.iter().map(|p| p.tx_packets).sum(),
             delivered_bytes: delivered,
