@@ -276,6 +276,15 @@ pub(super) fn worst_ports(runs: &[RunRecord]) -> Option<Figure> {
     };
     ports.sort_by_key(|port| std::cmp::Reverse(badness(port)));
     ports.truncate(WORST);
+    // A port with next to no queue and nothing lost is none to look at.
+    let longest = ports.iter().map(|port| port.max_queue.get()).max().unwrap_or(0);
+    let quiet = |p: &PortRow| {
+        let lost = p.dropped_packets + p.lost_packets + p.trimmed_packets + p.dropped_credits;
+        lost == 0 && p.max_queue.get() * 20 < longest
+    };
+    while ports.len() > 1 && ports.last().is_some_and(quiet) {
+        ports.pop();
+    }
     let uses = mean_use(runs);
     let use_of = |port: &PortRow| {
         let at = run.ports.iter().position(|p| p.node == port.node && p.peer == port.peer)?;

@@ -5,7 +5,7 @@ use super::{Figure, WIDE, micro, pretty};
 use crate::about::About;
 use crate::human::{bytes_f, gbps, percent, sig3, trim};
 use crate::rows::{Quantity, RunRecord, Series};
-use crate::svg::{Axis, Chart, Margins, Plot, esc, plain, round_up, time_unit};
+use crate::svg::{Axis, Chart, Margins, Plot, esc, plain, round_up, text_width, time_unit};
 use forebay_units::Time;
 
 /// Series drawn by name in one figure.
@@ -41,6 +41,7 @@ struct Frame<'a> {
     /// The longest run, us.
     end_us: f64,
     low: f64,
+    least: f64,
     top: f64,
     /// Seeds with series.
     seeds: usize,
@@ -51,18 +52,24 @@ struct Frame<'a> {
 pub(super) fn sections(about: &About, runs: &[RunRecord]) -> Option<String> {
     let sampled: Vec<&RunRecord> =
         runs.iter().filter(|run| run.series.iter().any(|s| !s.values.is_empty())).collect();
-    let frames = frames(&sampled);
+    let (frames, flat): (Vec<Frame>, Vec<Frame>) =
+        frames(&sampled).into_iter().partition(|frame| !frame.is_flat());
     let mut nth = 0;
     let mut of_seed = |run: &RunRecord| {
-        let mut html = String::new();
+        let (mut html, mut first) = (String::new(), true);
         for frame in &frames {
             let id = if nth == 0 { "over-time".into() } else { format!("over-time-{nth}") };
-            if let Some(figure) = figure(about, run, frame, id) {
+            let drawn = match frame.is_strip(run) {
+                true => strips(about, run, frame, (id, first)),
+                false => figure(about, run, frame, (id, first)),
+            };
+            if let Some(figure) = drawn {
                 html += &figure.html();
                 nth += 1;
+                first = false;
             }
         }
-        html
+        html + &flat_ones(&flat)
     };
     let picked = &sampled[..sampled.len().min(PICKED)];
     if let [only] = picked {
@@ -82,21 +89,69 @@ pub(super) fn sections(about: &About, runs: &[RunRecord]) -> Option<String> {
     (!picked.is_empty()).then(|| format!("<div class=\"by-seed\">{inputs}{seeds}{parts}</div>"))
 }
 
+/// A sentence about quantities that have one value at all times, in all series and seeds: no picture tells more.
+fn flat_ones(flat: &[Frame<'_>]) -> String {
+    let one = |frame: &Frame<'_>| {
+        let (title, _) = titles(frame.quantity, frame.unit);
+        format!("{title}: {} at all times", value_label(frame.top, frame.unit))
+    };
+    let all: Vec<String> = flat.iter().map(one).collect();
+    match all.is_empty() {
+        true => String::new(),
+        false => format!("<p class=\"caption steady\">Not drawn: {}.</p>", esc(&all.join("; "))),
+    }
+}
+
+impl Frame<'_> {
+    /// Whether all values are one, of a rate that laws set: a law that never acted.
+    fn is_flat(&self) -> bool {
+        self.quantity == Quantity::LawRate && self.least == self.top
+    }
+
+    /// Whether lines would hide one another: shares and rates that go up and down all the time.
+    fn is_strip(&self, run: &RunRecord) -> bool {
+        let of = |s: &&Series| s.quantity == self.quantity && s.unit == self.unit;
+        let several = run.series.iter().filter(of).nth(1).is_some();
+        let paused = run.series.iter().any(|s| s.quantity == Quantity::Paused);
+        match self.quantity {
+            Quantity::Paused => several,
+            Quantity::FlowRate => several && paused,
+            _ => false,
+        }
+    }
+}
+
 fn frames<'a>(runs: &[&'a RunRecord]) -> Vec<Frame<'a>> {
     let mut frames: Vec<Frame> = Vec::new();
     let end_us = runs.iter().map(|run| us(run.end)).fold(1e-6, f64::max);
     for series in runs.iter().flat_map(|run| drawn(run)) {
         let (quantity, unit, port) = (series.quantity, series.unit, port_of(series));
         let finite = series.values.iter().copied().filter(|v| v.is_finite());
-        let [low, top] = [finite.clone().fold(0.0, f64::min), finite.fold(f64::MIN, f64::max)];
+        let [least, top] =
+            [finite.clone().fold(f64::MAX, f64::min), finite.fold(f64::MIN, f64::max)];
+        let low = least.min(0.0);
         let same = |f: &&mut Frame| (f.quantity, f.unit, f.port) == (quantity, unit, port);
         match frames.iter_mut().find(same) {
-            Some(frame) => (frame.low, frame.top) = (frame.low.min(low), frame.top.max(top)),
+            Some(frame) => {
+                frame.low = frame.low.min(low);
+                frame.top = frame.top.max(top);
+                frame.least = frame.least.min(least);
+            }
             None => {
-                frames.push(Frame { quantity, port, unit, end_us, low, top, seeds: runs.len() })
+                let seeds = runs.len();
+                frames.push(Frame { quantity, port, unit, end_us, low, least, top, seeds });
             }
         }
     }
+    // All figures of a quantity together, where the first of them is.
+    let order: Vec<Quantity> = frames.iter().map(|frame| frame.quantity).collect();
+    frames.sort_by_key(|frame| order.iter().position(|other| *other == frame.quantity)); // stable
+    // Seeds may have other busiest ports: the first ones stand for all.
+    let mut ports = 0;
+    frames.retain(|frame| {
+        ports += usize::from(frame.port.is_some());
+        frame.port.is_none() || ports <= BY_CLASS
+    });
     frames
 }
 
@@ -127,19 +182,29 @@ fn colour(series: &Series, place: usize) -> usize {
     class.unwrap_or(place)
 }
 
-fn figure(about: &About, run: &RunRecord, frame: &Frame, id: String) -> Option<Figure> {
-    let Frame { quantity, port, unit, end_us, low, top, seeds } = *frame;
+fn figure(
+    about: &About,
+    run: &RunRecord,
+    frame: &Frame,
+    (id, first): (String, bool),
+) -> Option<Figure> {
+    let Frame { quantity, port, unit, end_us, low, top, seeds, .. } = *frame;
     let mut all: Vec<(&Series, f64)> = run
         .series
         .iter()
         .filter(|one| (one.quantity, one.unit, port_of(one)) == (quantity, unit, port))
         .filter_map(|series| Some((series, peak(series)?)))
         .collect();
-    // Ports that lost packets to a fault, then the highest peaks; stable, so equal ones stay in the order of the record.
+    // The highest peaks; stable, so equal ones stay in the order of the record. One port that lost packets to a fault is among them.
     let lost = ports_with_losses(run);
     let failed = |series: &Series| lost.iter().any(|port| series.name.starts_with(port));
-    all.sort_by(|a, b| failed(b.0).cmp(&failed(a.0)).then(b.1.total_cmp(&a.1)));
+    all.sort_by(|a, b| b.1.total_cmp(&a.1));
     all.first()?;
+    let first_failed = all.iter().position(|(series, _)| failed(series));
+    if let Some(at) = first_failed.filter(|at| *at >= NAMED) {
+        let one = all.remove(at);
+        all.insert(NAMED - 1, one);
+    }
     // Those with names in the order of the record, so that a flow has one colour in all its figures.
     let place = |series: &Series| run.series.iter().position(|s| s.name == series.name);
     let most = if port.is_some() { usize::MAX } else { NAMED };
@@ -201,8 +266,10 @@ fn figure(about: &About, run: &RunRecord, frame: &Frame, id: String) -> Option<F
             others.len()
         ));
     }
-    if let Some(faults) = named_faults(about) {
-        plot.push_str(&format!("<span><i class=\"key fault\"></i>{}</span>", esc(&faults)));
+    for class in ["fault", "fault part"] {
+        if let Some(faults) = named_faults(about, class) {
+            plot.push_str(&format!("<span><i class=\"key {class}\"></i>{}</span>", esc(&faults)));
+        }
     }
     plot.push_str("</div>");
     plot.push_str(&chart.finish(&format!("{title} over time")));
@@ -219,20 +286,155 @@ fn figure(about: &About, run: &RunRecord, frame: &Frame, id: String) -> Option<F
         title: format!("{title} over time{at}{of}"),
         plot,
         caption: format!(
-            "{}.{seed}{} Each {COLUMN}-pixel column shows the mean (line) and the range (shaded) of its samples. Peaks \
-             between two samples are not seen. series.csv has all samples. Drag or use two fingers to zoom, \
-             double-click for the whole run. Keys: + and -, Shift and arrows, 0.",
+            "{}.{seed}{}{}{}",
             match others.len() {
                 0 => format!("{} series", all.len()),
-                _ if named.iter().any(|(series, _)| failed(series)) => format!(
-                    "{} of {} series: ports that lost packets to a fault, then the highest peaks",
+                _ if first_failed.is_some_and(|at| at >= NAMED) => format!(
+                    "{} of {} series, those with the highest peaks and one of a port that lost packets to a fault",
                     named.len(),
                     all.len()
                 ),
                 _ => format!("{} of {} series, with the highest peaks", named.len(), all.len()),
             },
-            meaning(quantity)
+            meaning(quantity),
+            elsewhere(run, frame),
+            if first { HOW } else { "" }
         ),
+    })
+}
+
+/// How to read figures over time, once for all of them.
+const HOW: &str = " Each 2-pixel column shows the mean (line) and the range (shaded) of its samples. Peaks between two samples are not seen. \
+                   series.csv has all samples. Drag or use two fingers to zoom, double-click for the whole run. Keys: + and -, Shift and \
+                   arrows, 0.";
+
+/// Where the largest queue was, if that port was not sampled.
+fn elsewhere(run: &RunRecord, frame: &Frame<'_>) -> String {
+    if frame.quantity != Quantity::Queue {
+        return String::new();
+    }
+    let of_switch = run.ports.iter().filter(|port| !run.hosts.contains(&port.node));
+    let Some(port) = of_switch.max_by_key(|port| port.max_queue) else { return String::new() };
+    let name = format!("{}->{}", port.node, port.peer);
+    let sampled = run
+        .series
+        .iter()
+        .any(|s| s.quantity == Quantity::Queue && s.name.split(' ').next() == Some(name.as_str()));
+    match sampled {
+        true => String::new(),
+        false => format!(
+            " The largest queue of this seed, {}, was at {}, which was not sampled.",
+            bytes_f(port.max_queue.get() as f64),
+            pretty(&name)
+        ),
+    }
+}
+
+/// Rows of a figure of strips at most.
+const STRIPS: usize = 16;
+
+/// Pixels of a column, and of a row, of strips.
+const CELL: (f64, f64) = (4.0, 18.0);
+
+/// A strip for each series, its colour the share of the largest value: what would be saw-teeth over one another as lines.
+fn strips(
+    about: &About,
+    run: &RunRecord,
+    frame: &Frame,
+    (id, first): (String, bool),
+) -> Option<Figure> {
+    let Frame { quantity, unit, end_us, top, seeds, .. } = *frame;
+    let mut all: Vec<(&Series, f64)> = run
+        .series
+        .iter()
+        .filter(|one| (one.quantity, one.unit) == (quantity, unit) && !one.values.is_empty())
+        .map(|series| (series, series.values.iter().sum::<f64>() / series.values.len() as f64))
+        .collect();
+    let count = all.len();
+    all.sort_by(|a, b| b.1.total_cmp(&a.1)); // stable
+    all.truncate(STRIPS);
+    all.first()?;
+    let full = if unit == "fraction" { 1.0 } else { top.max(f64::MIN_POSITIVE) };
+    let name = |series: &Series| {
+        let bare = series.name.trim_end_matches(" paused").trim_end_matches(" rate");
+        super::links::shorten(&pretty(bare), 42)
+    };
+    let left = all.iter().map(|(s, _)| text_width(&name(s))).fold(60.0, f64::max) + 14.0;
+    let tall = CELL.1 * all.len() as f64;
+    let (x, y) = (Axis::linear(0.0, end_us), Axis::linear(0.0, all.len() as f64));
+    let mut chart = Chart::new((WIDE, tall + 66.0), Margins(left, 14.0, 20.0, 46.0), x, y);
+    let time_unit = time_unit(end_us);
+    let x_ticks = x.ticks(8, |v| plain(v / time_unit.0));
+    chart.plot.axes(&x_ticks, &[], &format!("Virtual time ({})", time_unit.1), "");
+    let frame_of = chart.plot.frame;
+    let columns = (frame_of.width() / CELL.0) as usize;
+    let drawn: Vec<Vec<Option<Column>>> =
+        all.iter().map(|(series, _)| downsample(series, end_us, columns)).collect();
+    for (row, (series, _)) in all.iter().enumerate() {
+        let at = frame_of.top + CELL.1 * (row as f64 + 0.5) + 4.0;
+        chart.plot.canvas.text((frame_of.left - 8.0, at), "tick end", &name(series));
+    }
+    chart.over_time(end_us, |plot| {
+        for (row, columns) in drawn.iter().enumerate() {
+            let y = frame_of.top + CELL.1 * row as f64;
+            let mut begun: Option<(usize, &str)> = None;
+            let mut draw = |from: usize, to: usize, shade: &str| {
+                let at = frame_of.left + from as f64 * CELL.0;
+                let wide = (to - from) as f64 * CELL.0;
+                plot.canvas.rect((at, y + 1.0), (wide, CELL.1 - 2.0), shade, "");
+            };
+            // A column without a sample has what the one before it had.
+            for (i, column) in columns.iter().enumerate() {
+                let Some(column) = column else { continue };
+                let shade = super::links::shade(column.mean / full);
+                match begun {
+                    Some((_, before)) if before == shade => {}
+                    Some((from, before)) => {
+                        draw(from, i, before);
+                        begun = Some((i, shade));
+                    }
+                    None => begun = Some((i, shade)),
+                }
+            }
+            if let Some((from, shade)) = begun {
+                draw(from, columns.len(), shade);
+            }
+        }
+        shade_faults(plot, about, end_us);
+    });
+    let some = drawn.iter().max_by_key(|of| of.iter().flatten().count())?;
+    let kept: Vec<usize> = (0..some.len()).filter(|i| some[*i].is_some()).collect();
+    chart.hover_over_time(kept.iter().filter_map(|i| some[*i]).map(|column| column.at_us));
+    for (row, ((series, _), columns)) in all.iter().zip(&drawn).enumerate() {
+        let at = frame_of.top + CELL.1 * (row as f64 + 0.5);
+        let read = |i: &usize| columns[*i].map(|c| (at, value_label(c.mean, unit)));
+        let values: Vec<_> = kept.iter().map(read).collect();
+        chart.hover_row(&name(series), "rest", values);
+    }
+    let (title, _) = titles(quantity, unit);
+    let plot = format!(
+        "{}{}",
+        super::links::ramp(&value_label(full, unit)),
+        chart.finish(&format!("{title} over time, a strip for each"))
+    );
+    let (seed, of) = match seeds {
+        1 => (String::new(), String::new()),
+        _ => (format!(" Seed {}.", run.seed), format!(", seed {}", run.seed)),
+    };
+    let which = match count > all.len() {
+        true => format!("The {STRIPS} of {count} series with the largest mean"),
+        false => format!("{count} series, the largest mean first"),
+    };
+    let how = if first {
+        " series.csv has all samples. Drag or use two fingers to zoom, double-click for the whole run."
+    } else {
+        ""
+    };
+    Some(Figure {
+        id,
+        title: format!("{title} over time{of}"),
+        plot,
+        caption: format!("{which}; the darker, the larger.{seed}{}{how}", meaning(quantity)),
     })
 }
 
@@ -242,14 +444,24 @@ fn shade_faults(plot: &mut Plot, about: &About, end_us: f64) {
     for fault in about.faults.iter().filter(|fault| us(fault.from) < end_us) {
         let from = plot.x.px(us(fault.from));
         let width = plot.x.px(fault.to.map_or(end_us, us)) - from;
-        plot.canvas.rect((from, top), (width.max(1.0), bottom - top), "fault", &fault.what);
+        plot.canvas.rect(
+            (from, top),
+            (width.max(1.0), bottom - top),
+            fault_class(&fault.what),
+            &fault.what,
+        );
     }
 }
 
-/// The first faults by name, for the legend.
-fn named_faults(about: &About) -> Option<String> {
+/// A cable that is down has another colour than one that is slow or loses packets.
+fn fault_class(what: &str) -> &'static str {
+    if what.ends_with(" down") { "fault" } else { "fault part" }
+}
+
+/// The first faults of a colour by name, for the legend.
+fn named_faults(about: &About, class: &str) -> Option<String> {
     let mut names: Vec<&str> = Vec::new();
-    for fault in &about.faults {
+    for fault in about.faults.iter().filter(|fault| fault_class(&fault.what) == class) {
         if !names.contains(&fault.what.as_str()) {
             names.push(&fault.what);
         }

@@ -50,7 +50,7 @@ pub(super) fn table(runs: &[RunRecord]) -> Option<Figure> {
         let _ = write!(
             plot,
             "<td class=\"num\">{}<td class=\"num\">{}<td class=\"num\">{}<td class=\"num\">{}",
-            micro(row.paused.as_secs_f64() * 1e6),
+            micro(row.paused.as_secs_f64() * 1e6 / runs.len().max(1) as f64),
             count(row.pause_frames_received),
             bytes(row.headroom_peak.get()),
             count(row.lossless_drops),
@@ -73,8 +73,8 @@ pub(super) fn table(runs: &[RunRecord]) -> Option<Figure> {
         title: "Paused ports".into(),
         plot,
         caption: format!(
-            "Ports that the node at the other end paused, longest first, all seeds together. Headroom and drops belong \
-             to the ingress port that sent the pauses. A drop there means that its headroom is too small.{of}"
+            "Ports that the node at the other end paused, longest first. Time is the mean over seeds, frames and drops are sums. Headroom and \
+             drops belong to the ingress port that sent the pauses. A drop there means that its headroom is too small.{of}"
         ),
     })
 }

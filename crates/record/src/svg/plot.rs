@@ -100,6 +100,31 @@ impl Plot {
         self.canvas.text((left - 42.0, top - 12.0), "title", title);
     }
 
+    /// Ticks whose labels do not lie on one another: the first and the last keep theirs, and of the others those that have room.
+    pub fn without_overlaps(&self, mut ticks: Vec<Tick>) -> Vec<Tick> {
+        const APART: f64 = 8.0;
+        let place = |tick: &Tick| {
+            let (at, wide) = (self.x.px(tick.value), text_width(tick.label.as_deref()?));
+            let left =
+                if at + wide * 0.57 > self.edge { self.edge - wide } else { at - wide / 2.0 };
+            Some((left, left + wide))
+        };
+        let places: Vec<Option<(f64, f64)>> = ticks.iter().map(place).collect();
+        let mut kept: Vec<(f64, f64)> = Vec::new();
+        let last = ticks.len().saturating_sub(1);
+        for i in [0, last].into_iter().chain(1..last) {
+            let Some((left, right)) = places.get(i).copied().flatten() else { continue };
+            let free = |other: &(f64, f64)| right + APART <= other.0 || other.1 + APART <= left;
+            match kept.iter().all(free) {
+                true => kept.push((left, right)),
+                // The only tick is its own last one.
+                false if i == 0 && last == 0 => {}
+                false => ticks[i].label = None,
+            }
+        }
+        ticks
+    }
+
     /// Writes a label below the axis; one that would leave the picture ends at its edge.
     pub fn below(&mut self, at: f64, label: &str) {
         let y = self.frame.bottom + 19.0;
@@ -191,6 +216,17 @@ mod tests {
         let mut flat = pixels();
         flat.band(&points[..250], "b");
         assert_eq!(flat.canvas.body(), "");
+    }
+
+    #[test]
+    fn labels_that_would_overlap_are_left_out_and_the_ends_stay() {
+        let plot = pixels();
+        let tick = |value: f64| Tick { value, label: Some("200KB".into()) };
+        let ticks = plot.without_overlaps([0.0, 10.0, 400.0, 990.0, 1000.0].map(tick).into());
+        let named: Vec<f64> =
+            ticks.iter().filter(|tick| tick.label.is_some()).map(|tick| tick.value).collect();
+        assert_eq!(named, [0.0, 400.0, 1000.0]);
+        assert!(plot.without_overlaps(vec![tick(5.0)])[0].label.is_some());
     }
 
     #[test]

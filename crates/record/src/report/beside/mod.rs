@@ -160,14 +160,17 @@ fn lines(
     let wide = width >= WIDE;
     let (percent, _, meaning) = PERCENTILES[p];
     let estimates = || all.iter().flatten().map(|bin| &bin.estimates[p]);
-    let ends = || estimates().flat_map(|e| e.mean.into_iter().chain(e.ci95.into_iter().flatten()));
+    let ends =
+        || estimates().flat_map(|e| e.mean.into_iter().chain(e.band().into_iter().flatten()));
     let means = || estimates().filter_map(|e| e.mean);
-    let best = means().fold(1.0, f64::min).max(1e-6);
+    // No band ends at the axis, as if it went on below.
+    let best = ends().fold(1.0, f64::min).max(0.1);
     let worst = ends().fold(2.0, f64::max).min(2.0 * means().fold(2.0, f64::max));
     let (low, high) = sizes.values().fold((f64::MAX, 1.0_f64), |(l, h), s| (l.min(*s), h.max(*s)));
     let (low, high) = if high / low < 10.0 { (low / 3.0, high * 3.0) } else { (low, high) };
     let names: Vec<String> = sides.iter().map(|side| short(side.name)).collect();
-    let room = names.iter().map(|name| text_width(name)).fold(24.0, f64::max) + 30.0;
+    // They are bold.
+    let room = names.iter().map(|name| 1.4 * text_width(name)).fold(24.0, f64::max) + 30.0;
     let (x, y) = (Axis::log(low / 1.15, high * 1.15), Axis::log(best, round_up(worst)));
     let right = if wide { room } else { 14.0 };
     let mut chart = Chart::new(
@@ -183,7 +186,9 @@ fn lines(
     for (i, bins) in all.iter().enumerate() {
         let spread: Vec<(f64, f64, f64)> = bins
             .iter()
-            .filter_map(|bin| bin.estimates[p].ci95.map(|[l, h]| (sizes[&bin.at], l.max(best), h)))
+            .filter_map(|bin| {
+                bin.estimates[p].band().map(|[l, h]| (sizes[&bin.at], l.max(best), h))
+            })
             .collect();
         chart.plot.band(&spread, &format!("band s{i}"));
     }

@@ -88,7 +88,7 @@ pub(super) fn draw(host: &HostMemory, row: &MemoryRow) -> String {
         Stage {
             name: "Application",
             share: None,
-            facts: [gbps(value(&host.goodput_gbps)), "read from sockets".into()],
+            facts: [gbps(value(&host.goodput_gbps)), "read by applications".into()],
         },
     ];
     let mut canvas = Canvas::default();
