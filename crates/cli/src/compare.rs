@@ -3,7 +3,7 @@
 use crate::args::{Compare, Input, Sweep};
 use crate::failure::Failure;
 use crate::sweep::{default_dir, sweep};
-use crate::{interrupt, itself, say};
+use crate::{human, interrupt, itself, say};
 use forebay_record::{About, RunDir, RunRecord, write_whole};
 use forebay_study::compare::along::{self, Along, Arrangement, Point, arrange};
 use forebay_study::compare::{self, Comparison, Side, refusal};
@@ -41,31 +41,32 @@ pub fn compare(args: &Compare) -> Result<(), Failure> {
     let typed = itself::typed().skip(1);
     let typed = typed.map(|arg| if arg.contains([' ', '[']) { format!("'{arg}'") } else { arg });
     let command = format!("forebay {}", typed.collect::<Vec<_>>().join(" "));
-    let (page, json, table, cautions) = match &arranged.key {
+    let width = say::stdout_width();
+    let (page, json, table, cautions, answer) = match &arranged.key {
         None => {
             let of = at(args, &found, &arranged, 0)?;
             let page = compare::page(&of, &command);
-            (page, compare::json(&of), compare::terminal(&of, say::stdout_width()), of.cautions())
+            let answer = [compare::headline(&of) + ".", compare::verdict(&of)];
+            (page, compare::json(&of), compare::terminal(&of, width), of.cautions(), answer)
         }
         Some(key) => {
             let mut all = Along::new(key.clone(), arranged.left_out.clone());
             for (n, (value, _)) in arranged.places.iter().enumerate() {
                 all.add(value.clone(), at(args, &found, &arranged, n)?);
             }
-            let table = along::terminal(&all, say::stdout_width());
-            (along::page(&all, &command), along::json(&all), table, all.cautions())
+            let table = along::terminal(&all, width);
+            let page = along::page(&all, &command);
+            (page, along::json(&all), table, all.cautions(), along::answer(&all))
         }
     };
     write_whole(&args.out, &page)?;
-    print(args, &json, table, &cautions)
+    let answer = answer.iter().filter(|text| !text.is_empty());
+    let said: Vec<String> =
+        answer.chain(&cautions).map(|text| human::wrapped(text, width)).collect();
+    print(args, &json, table, &said)
 }
 
-fn print(
-    args: &Compare,
-    json: &Value,
-    mut text: String,
-    cautions: &[String],
-) -> Result<(), Failure> {
+fn print(args: &Compare, json: &Value, mut text: String, said: &[String]) -> Result<(), Failure> {
     if args.json {
         return say::json(json);
     }
@@ -73,8 +74,8 @@ fn print(
         return Ok(());
     }
     text.push('\n');
-    for caution in cautions {
-        text.push_str(&format!("{caution}\n"));
+    for sentence in said {
+        text.push_str(&format!("{sentence}\n"));
     }
     text.push_str(&format!("{:<10}{}\n", "page", args.out.display()));
     say::data(&text)

@@ -11,6 +11,7 @@ pub mod expect;
 pub mod hash;
 pub mod metrics;
 mod pace;
+pub mod pairs;
 pub mod progress;
 mod saving;
 pub mod seeds;

@@ -19,6 +19,7 @@ pub struct Metric {
 
 enum Read {
     Flows(OfClass, OfDistribution),
+    Incasts(OfDistribution),
     Rpcs(OfRpcs),
     /// Of RPCs, or of connections, of which none is left out.
     Tail(OfRpcClass, OfLatency, bool),
@@ -47,6 +48,8 @@ pub struct Value {
     pub ci95: Option<[f64; 2]>,
     /// Whether it leaves out more than 1 % of the flows or RPCs, which had not finished.
     pub censored: bool,
+    /// The value of each seed, in the order of seeds; empty of a count.
+    pub per_seed: Vec<Option<f64>>,
 }
 
 impl Metric {
@@ -57,12 +60,25 @@ impl Metric {
 
     /// Value of the metric; no mean if there were no samples.
     pub fn value(&self, summary: &Summary) -> Value {
-        let of = |e: &Estimate| Value { mean: e.mean, ci95: e.ci95, censored: false };
+        let of = |e: &Estimate| Value {
+            mean: e.mean,
+            ci95: e.ci95,
+            censored: false,
+            per_seed: e.per_seed.clone(),
+        };
         match self.read {
             Read::Flows(class, statistic) => {
                 let censored = summary.overall.censored;
                 Value { censored, ..of(statistic(class(&summary.overall))) }
             }
+            Read::Incasts(statistic) => match &summary.incast {
+                None => Value::default(),
+                Some(incast) => {
+                    let all = &incast.overall;
+                    let censored = all.not_finished * 100 > all.count + all.not_finished;
+                    Value { censored, ..of(statistic(&all.completion_us)) }
+                }
+            },
             Read::Rpcs(estimate) => rpcs(summary).map_or(Value::default(), |r| of(estimate(r))),
             Read::Tail(latency, statistic, of_rpcs) => {
                 rpcs(summary).map_or(Value::default(), |r| Value {
@@ -356,9 +372,15 @@ const COUNTS: [Named<Count>; 22] = [
     }),
 ];
 
-const SPREADS: [Named<Spread>; 16] = [
+const SPREADS: [Named<Spread>; 18] = [
     ("drop_rate", "drops over packets offered at switch ports", |s| &s.network.drop_rate),
     ("mark_rate", "marks over packets sent at switch ports", |s| &s.network.mark_rate),
+    (
+        "paused_share",
+        "share of the run for which NICs of hosts that send were paused, mean over these hosts",
+        |s| &s.network.paused_share,
+    ),
+    ("utilisation.busiest", "use of the busiest link of all", |s| &s.utilisation.busiest),
     ("loss_rate", "losses to faults over packets sent", |s| &s.network.loss_rate),
     ("retransmit_rate", "retransmitted segments per delivered segment", |s| {
         &s.network.retransmit_rate
@@ -376,7 +398,7 @@ const SPREADS: [Named<Spread>; 16] = [
     ("offered_gbps", "payload of arriving flows, while flows arrived, Gb/s", |s| {
         &s.network.offered_gbps
     }),
-    ("carried_gbps", "payload of completed flows, while flows arrived, Gb/s", |s| {
+    ("carried_gbps", "payload that flows delivered, while flows arrived, Gb/s", |s| {
         &s.network.carried_gbps
     }),
     ("offered_load", "offered_gbps over the rates of all links from hosts", |s| {
@@ -435,6 +457,13 @@ pub fn all() -> Vec<Metric> {
     all.extend(FLOW_COUNTS.map(|(name, about, read)| {
         metric(name, about, name != "flows.not_started", Read::Count(read))
     }));
+    for (name, statistic, read) in STATISTICS {
+        let name = format!("incast.completion_us.{name}");
+        let about = format!(
+            "{statistic} of the time from the first start of a round of an incast to its last delivery, microseconds"
+        );
+        all.push(metric(&name, &about, false, Read::Incasts(read)));
+    }
     for (what, about, class) in RPC_DISTRIBUTIONS {
         for (name, statistic, read) in TAIL {
             let (name, about) = (format!("rpc.{what}.{name}"), format!("{statistic} of {about}"));

@@ -1,14 +1,13 @@
 //! Sweeps beside each other: at each value of the key along which they run, a comparison of its own, and small pictures of all values.
 
 use super::measures::Better;
+use super::numbers::value;
 use super::page::{caution_list, content};
-use super::text::{self, value};
-use super::{Comparison, Measured};
-use crate::sweep::{number, plain, words};
+use super::text;
+use super::{Comparison, Measured, claims, numbers};
+use crate::sweep::{labels, number, plain, short as trimmed, words};
 use forebay_record::report::{self, beside};
-use forebay_record::svg::{
-    Axis, Chart, Margins, Tick, esc, plain as tick, quarters, round_up, text_width,
-};
+use forebay_record::svg::{Axis, Chart, Margins, Tick, esc, plain as tick, quarters, round_up};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -98,12 +97,25 @@ fn names(points: &[Point], key: Option<&str>) -> Vec<String> {
         let first = values.next();
         values.any(|value| Some(value) != first)
     };
+    let labelled = |of_key: &str, value: &String| {
+        let mut values: Vec<&str> = Vec::new();
+        for other in points.iter().filter_map(|point| of(point, of_key)) {
+            if !values.contains(&other.as_str()) {
+                values.push(other);
+            }
+        }
+        let at = values.iter().position(|other| other == value);
+        at.and_then(|at| labels(&values).into_iter().nth(at)).unwrap_or_default()
+    };
     let name = |point: &Point| {
         let others = point.settings.iter().filter(|(k, _)| Some(k.as_str()) != key && varies(k));
         let one = |(key, value): &(String, String)| {
             let last = key.rsplit('.').next().unwrap_or(key);
-            // A law says what it is.
-            if last == "law" { words(value) } else { format!("{last} {}", words(value)) }
+            // A law says what it is, and so does a table.
+            match last == "law" || value.contains('{') {
+                true => labelled(key, value),
+                false => format!("{last} {}", words(value)),
+            }
         };
         let source = several.then(|| point.source.clone());
         let all: Vec<String> = source.into_iter().chain(others.map(one)).collect();
@@ -214,8 +226,8 @@ impl Along {
         some.take(CHARTS).collect()
     }
 
-    /// The run with the best headline metric at each value, and those that cannot be told from it.
-    fn best(&self) -> Option<Vec<(&Measured, &str, Vec<&str>)>> {
+    /// The best run at each value by the headline metric, and those that the seeds do not tell from it; `None` where they tell nothing.
+    fn best(&self) -> Vec<Option<(&Measured, &str, Vec<&str>)>> {
         let one = |(_, of): &'_ (String, Comparison)| -> Option<(usize, usize, Vec<usize>)> {
             let measured = of.headline()?;
             let at = of.measured.iter().position(|m| std::ptr::eq(m, measured))?;
@@ -231,42 +243,73 @@ impl Along {
         all.collect()
     }
 
-    /// Which run is best.
-    fn headline(&self) -> String {
-        let Some(of) = self.places[0].1.headline() else {
-            return format!("Compared along {}", self.key);
-        };
-        let best = self.best().unwrap_or_default();
-        match best.first().filter(|first| best.iter().all(|one| one.1 == first.1)) {
-            Some((_, only, _)) => {
-                let word = if of.better == Better::Lower { "lowest" } else { "highest" };
-                format!("{only} has the {word} {} at every {}", of.title, last(&self.key))
-            }
-            None => format!("{} along {}", super::page::upper(&of.title), last(&self.key)),
-        }
+    /// The strongest difference at any value.
+    fn strongest(&self) -> Option<String> {
+        let all = self.places.iter().filter_map(|(value, of)| {
+            let one = claims::told(of).into_iter().next()?;
+            Some((one.strength(), value, claims::strongest(of, &one)))
+        });
+        let (_, value, text) = all.max_by(|a, b| a.0.total_cmp(&b.0))?;
+        Some(format!("{text}, at {} {value}", last(&self.key)))
     }
 
-    fn verdict(&self) -> String {
-        let Some(best) = self.best().filter(|best| !best.is_empty()) else {
+    /// Which run is best, or else the strongest difference.
+    fn headline(&self) -> String {
+        let Some(of) = self.places[0].1.headline() else {
+            return self.strongest().unwrap_or_else(|| format!("Compared along {}", self.key));
+        };
+        let best = self.best();
+        let first = best.first().and_then(Option::as_ref);
+        let same = |one: &Option<(&Measured, &str, Vec<&str>)>| {
+            one.as_ref().is_some_and(|one| Some(one.1) == first.map(|f| f.1) && one.2.is_empty())
+        };
+        if let (Some((_, only, _)), true) = (first, best.iter().all(same)) {
+            let word = if of.better == Better::Lower { "lowest" } else { "highest" };
             return format!(
-                "Seeds do not say which is best at every {}: see the pictures.",
+                "{} has the {word} {} at every {}",
+                claims::short(only),
+                of.title,
                 last(&self.key)
             );
-        };
-        let one = |((value, of), (measured, name, alike)): (
+        }
+        let strongest = self.strongest();
+        strongest.unwrap_or_else(|| {
+            format!(
+                "Too few seeds to tell which has the best {} at any {}",
+                of.title,
+                last(&self.key)
+            )
+        })
+    }
+
+    /// The best run at each value.
+    fn verdict(&self) -> String {
+        const MOST: usize = 5;
+        let Some(of) = self.places[0].1.headline() else { return String::new() };
+        let one = |((value, of), best): (
             &(String, Comparison),
-            &(&Measured, &str, Vec<&str>),
+            &Option<(&Measured, &str, Vec<&str>)>,
         )| {
-            let at = of.sides.iter().position(|side| side.name == *name).unwrap_or(0);
-            let alike = match alike.is_empty() {
-                true => String::new(),
-                false => format!(", not to be told from {}", alike.join(" and ")),
+            let Some((measured, name, alike)) = best else {
+                return format!("{value}: too few seeds to tell");
             };
-            let number = text::value(measured, &measured.cells[at]);
-            format!("{value}: {name} {number}{alike}")
+            let at = of.sides.iter().position(|side| side.name == *name).unwrap_or(0);
+            let alike = match alike[..] {
+                [] => String::new(),
+                [other] => format!(" (too few seeds to tell it from {})", claims::short(other)),
+                _ => format!(" (too few seeds to tell it from {} others)", alike.len()),
+            };
+            let number = numbers::value(measured, &measured.cells[at]);
+            format!("{value}: {} {number}{alike}", claims::short(name))
         };
-        let all: Vec<String> = self.places.iter().zip(&best).map(one).collect();
-        format!("Best {} at {} {}.", best[0].0.title, last(&self.key), all.join("; "))
+        let best = self.best();
+        let mut all: Vec<String> = self.places.iter().zip(&best).map(one).collect();
+        if all.len() > MOST {
+            let more = all.len() - MOST;
+            all.truncate(MOST);
+            all.push(format!("{more} more below"));
+        }
+        format!("Best {} by {}: {}.", of.title, last(&self.key), all.join("; "))
     }
 }
 
@@ -287,11 +330,16 @@ pub fn terminal(of: &Along, width: usize) -> String {
     short.take(TERMINAL).map(|all| block(&all)).collect::<Vec<_>>().join("\n")
 }
 
+/// The answer in two sentences.
+pub fn answer(of: &Along) -> [String; 2] {
+    [of.headline() + ".", of.verdict()]
+}
+
 /// All numbers.
 pub fn json(of: &Along) -> Value {
     let place = |(value, of): &(String, Comparison)| json!({ "value": value, "comparison": text::json(of) });
     json!({
-        "format": text::FORMAT, "along": of.key, "left_out": of.left_out,
+        "format": text::FORMAT, "along": of.key, "left_out": of.left_out, "headline": of.headline(), "verdict": of.verdict(),
         "places": of.places.iter().map(place).collect::<Vec<_>>(),
     })
 }
@@ -362,8 +410,11 @@ fn chart(of: &Along, all: &[&Measured]) -> String {
     };
     let cells = || all.iter().flat_map(|m| m.cells.iter().take(beside::MOST));
     let means = || cells().filter_map(|cell| cell.estimate.mean);
-    let most = cells().filter_map(|c| c.estimate.ci95).map(|[_, high]| high).chain(means());
-    let (most, least) = (most.fold(0.0, f64::max), means().fold(f64::MAX, f64::min));
+    let bands = || cells().filter_map(|cell| cell.estimate.band());
+    let most = means().fold(0.0, f64::max);
+    let least = bands().map(|[low, _]| low).chain(means()).fold(f64::MAX, f64::min);
+    // A band may be cut at the top, where it is much higher than what was seen.
+    let most = bands().map(|[_, high]| high).fold(most, f64::max).min(2.0 * most);
     let write = all[0].write;
     let wide_range = least > 0.0 && most / least > 8.0;
     let y = match wide_range {
@@ -371,18 +422,10 @@ fn chart(of: &Along, all: &[&Measured]) -> String {
         false => Axis::linear(0.0, quarters(most * 1.02)),
     };
     let mut chart = Chart::new((338.0, 240.0), Margins(64.0, 12.0, 30.0, 46.0), x, y);
-    let room = chart.plot.frame.width() / at.len() as f64;
-    let fits = of.places.iter().all(|(value, _)| text_width(&words(value)) < room);
-    let ticks: Vec<Tick> = of
-        .places
-        .iter()
-        .zip(&at)
-        .enumerate()
-        .map(|(i, ((value, _), at))| {
-            let ends = i == 0 || i + 1 == of.places.len();
-            Tick { value: *at, label: (fits || ends).then(|| words(value)) }
-        })
+    let ticks: Vec<Tick> = (of.places.iter().zip(&at))
+        .map(|((value, _), at)| Tick { value: *at, label: Some(words(value)) })
         .collect();
+    let ticks = chart.plot.without_overlaps(ticks);
     let plain_number = |v: f64| write(v).chars().all(|c| c.is_ascii_digit() || c == '.');
     let label = |v: f64| {
         if v == 0.0 {
@@ -399,7 +442,7 @@ fn chart(of: &Along, all: &[&Measured]) -> String {
     let n = all[0].cells.len().min(beside::MOST);
     for i in 0..n {
         let band: Vec<(f64, f64, f64)> = (at.iter().zip(all))
-            .filter_map(|(at, m)| m.cells[i].estimate.ci95.map(|[l, h]| (*at, l.max(0.0), h)))
+            .filter_map(|(at, m)| m.cells[i].estimate.band().map(|[l, h]| (*at, l, h)))
             .collect();
         chart.plot.band(&band, &format!("band s{i}"));
     }
@@ -427,15 +470,6 @@ fn chart(of: &Along, all: &[&Measured]) -> String {
         chart.hover_row(&of.places[0].1.sides[i].name, &format!("s{i}"), values);
     }
     format!("<div>{}</div>", chart.finish(&format!("{title} along {}", of.key)))
-}
-
-/// `500 KB` of `500.0 KB`.
-fn trimmed(text: &str) -> String {
-    use forebay_units::human::trim;
-    match text.split_once(' ') {
-        Some((number, unit)) => format!("{} {unit}", trim(number)),
-        None => trim(text).into(),
-    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What differs between the scenarios of runs, and which of that makes their numbers incomparable.
 
 use super::Side;
-use crate::sweep::words;
+use crate::sweep::{differing, words};
 use forebay_record::{About, FlowRow};
 use forebay_units::human;
 use std::collections::{BTreeMap, BTreeSet};
@@ -97,15 +97,20 @@ pub fn differences(sides: &[Side]) -> Vec<Difference> {
         if found.iter().any(|one| one.kind == kind) {
             continue;
         }
-        if let Some((key, at, pair)) = others
-            .iter()
-            .enumerate()
-            .find_map(|(at, side)| flow(first, side, kind).map(|(key, pair)| (key, at + 1, pair)))
-        {
-            let mut values = vec![String::new(); sides.len()];
-            [values[0], values[at]] = pair;
-            found.push(Difference { key, kind, values });
+        // Who has the same flows as the first run has its text, so that no run differs by what nobody looked at.
+        let mut rows: Vec<Difference> = Vec::new();
+        for (at, side) in (1..).zip(others) {
+            let Some((key, [ours, theirs])) = flow(first, side, kind) else { continue };
+            let row = match rows.iter_mut().find(|row| row.key == key) {
+                Some(row) => row,
+                None => {
+                    rows.push(Difference { key, kind, values: vec![ours; sides.len()] });
+                    rows.last_mut().expect("it was pushed")
+                }
+            };
+            row.values[at] = theirs;
         }
+        found.extend(rows);
     }
     found.sort_by_key(|one| one.kind);
     found
@@ -228,24 +233,19 @@ pub(super) fn short(value: &str) -> String {
     }
 }
 
-/// Values of one key so that what differs is to be seen: without what all begin with, where that is long.
+/// Values of one key so that what differs is to be seen: of tables their leaves that not all have.
 pub(super) fn shortened(values: &[String]) -> Vec<String> {
-    let alike = |n: &usize| {
-        let nth = values.iter().map(|value| value.chars().nth(*n));
-        nth.collect::<BTreeSet<_>>().len() == 1
-    };
-    let common = (0..4096).take_while(alike).count();
-    let first: Vec<char> = values.first().map_or(Vec::new(), |value| value.chars().collect());
-    // From the beginning of a word.
-    let from =
-        (0..common.min(first.len())).rev().find(|at| first[*at] == ' ').map_or(0, |at| at + 1);
-    match from {
-        0..16 => values.iter().map(|value| short(value)).collect(),
-        _ => {
-            let rest = |value: &String| value.chars().skip(from).collect::<String>();
-            values.iter().map(|value| format!("... {}", short(&rest(value)))).collect()
+    const LONGEST: usize = 160;
+    let there: Vec<&str> = values.iter().map(String::as_str).collect();
+    let text = |(value, own): (&String, String)| match (value.is_empty(), own.is_empty()) {
+        (true, _) => "absent".into(),
+        (_, true) => "-".into(),
+        _ if own.chars().count() > LONGEST => {
+            own.chars().take(LONGEST - 3).chain("...".chars()).collect()
         }
-    }
+        _ => own,
+    };
+    values.iter().zip(differing(&there)).map(text).collect()
 }
 
 /// Keys of a resolved scenario with their values: headings, and a value on each line but for lists, whose further lines begin with
@@ -276,6 +276,8 @@ fn keys(resolved: &str) -> BTreeMap<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use forebay_record::RunRecord;
+    use forebay_units::{Bytes, Span, Time};
 
     #[test]
     fn keys_have_the_names_that_settings_have() {
@@ -299,7 +301,42 @@ mod tests {
             "{ antagonist = [{ cores = 3 }], control = 1 }",
             "{ antagonist = [{ cores = 3 }], other = 1 }",
         ];
-        assert_eq!(shortened(&values.map(String::from)), ["... control = 1 }", "... other = 1 }"]);
+        assert_eq!(shortened(&values.map(String::from)), ["control = 1", "other = 1"]);
         assert_eq!(shortened(&["\"dctcp\"".into(), "\"reno\"".into()]), ["dctcp", "reno"]);
+        assert_eq!(shortened(&["".into(), "{ k = 1 }".into()]), ["absent", "k = 1"]);
+    }
+
+    fn side(name: &str, ideal_us: u64) -> Side {
+        let flow = FlowRow {
+            flow: 0,
+            traffic: 0,
+            src: 0,
+            dst: 1,
+            size: Bytes::new(1000),
+            start: Time::ZERO,
+            delivered: None,
+            acked: None,
+            gave_up: None,
+            ideal: Span::from_us(ideal_us),
+            retransmits: 0,
+            timeouts: 0,
+        };
+        let run = RunRecord { seed: 1, flows: vec![flow], ..RunRecord::default() };
+        let about = About { seeds: vec![1], ..About::default() };
+        Side::new(name.into(), name.into(), about, vec![run])
+    }
+
+    #[test]
+    fn a_run_is_refused_for_its_own_difference_and_for_no_other() {
+        let sides = [side("dctcp", 15), side("swift", 15), side("hpcc", 16), side("dcqcn", 15)];
+        let found = differences(&sides);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].values, ["15.0 us", "15.0 us", "16.0 us", "15.0 us"]);
+        assert_eq!(refusal(&sides[..2], &differences(&sides[..2])), None);
+        assert_eq!(
+            refusal(&sides, &found).unwrap(),
+            "dctcp and hpcc are not defined alike, so their numbers cannot be compared; different: ideal FCT (flow 0 of seed 1 is \
+             16.0 us, not 15.0 us)"
+        );
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{OfSeed, Side};
 use crate::metrics::{self, Metric};
+use crate::pairs::{MOST_SEEDS, Paired, Says, paired};
 use forebay_record::{Estimate, FlowClass, MIN_SEEDS_FOR_CI, Summary};
 use forebay_units::human;
 
@@ -40,8 +41,8 @@ pub enum Word {
     Higher,
     /// Likewise.
     Lower,
-    /// The interval has zero in it.
-    WithinNoise,
+    /// The interval has zero in it. So many seeds would be enough if the difference is what it seems; `None`: more than [`MOST_SEEDS`].
+    TooFew(Option<usize>),
     /// Of too few seeds; so many.
     NoInterval(usize),
     /// The run that looks better leaves out flows or RPCs that had not finished.
@@ -50,19 +51,36 @@ pub enum Word {
 
 impl Word {
     /// For tables.
-    pub fn text(self) -> &'static str {
-        match self {
+    pub fn text(self) -> String {
+        let fixed = match self {
+            Self::TooFew(Some(n)) => return format!("needs about {n} seeds"),
+            Self::TooFew(None) => {
+                return format!("needs over {} seeds", human::count(MOST_SEEDS as u64));
+            }
             Self::Same => "same",
             Self::Better => "better",
             Self::Worse => "worse",
             Self::Higher => "higher",
             Self::Lower => "lower",
-            Self::WithinNoise => "within noise",
             Self::NoInterval(0) => "no common seed",
             Self::NoInterval(1) => "one seed: no interval",
             Self::NoInterval(_) => "two seeds: no interval",
             Self::Unfinished => "unfinished left out",
+        };
+        fixed.into()
+    }
+
+    /// In JSON, one of a fixed set.
+    pub fn key(self) -> String {
+        match self {
+            Self::TooFew(_) => "too few seeds".into(),
+            other => other.text(),
         }
+    }
+
+    /// Whether the seeds are enough to call it a difference.
+    pub fn is_told(self) -> bool {
+        matches!(self, Self::Better | Self::Worse | Self::Higher | Self::Lower)
     }
 }
 
@@ -75,20 +93,16 @@ pub struct Against {
     pub difference: f64,
     /// Mean of the differences as a share of the mean of the first run; `None` where that is zero.
     pub share: Option<f64>,
-    /// 95 % confidence interval of the mean of the differences, by Student's t.
+    /// 95 % confidence interval of the share, by Student's t on the logarithm of the ratio of both means. Never below -1. `None` where
+    /// one of the means is zero.
+    pub ci95_share: Option<[f64; 2]>,
+    /// 95 % confidence interval of the difference. Where there is no ratio: of the mean of the differences, and no end takes the other run below zero.
     pub ci95: Option<[f64; 2]>,
-    /// Mean of the differences over their standard deviation (Cohen's d of pairs); `None` of too few seeds, or where they do not vary.
+    /// Logarithm of the ratio over its standard deviation (as Cohen's d of pairs); where there is no ratio the mean of the differences over
+    /// theirs. `None` of too few seeds, or where they do not vary.
     pub effect: Option<f64>,
     /// What it is worth.
     pub word: Word,
-}
-
-impl Against {
-    /// The interval as shares of the mean of the first run.
-    pub fn ci95_shares(&self) -> Option<[f64; 2]> {
-        let scale = self.share.filter(|_| self.difference != 0.0)? / self.difference;
-        self.ci95.map(|[low, high]| [low * scale, high * scale])
-    }
 }
 
 /// A number of a run.
@@ -161,13 +175,15 @@ const CLASSES_AFTER: &str = "flows.slowdown.mean";
 
 use Better::{Higher, Lower, Neither};
 
-const ROWS: [Row; 33] = [
+const ROWS: [Row; 36] = [
     (FLOWS, "flows.slowdown.p99", "p99 slowdown", Lower, human::sig3),
     (FLOWS, "flows.slowdown.p50", "p50 slowdown", Lower, human::sig3),
     (FLOWS, "flows.slowdown.mean", "mean slowdown", Lower, human::sig3),
     (FLOWS, "flows.fct_us.p99", "p99 FCT", Lower, human::micros),
     (FLOWS, "flows.fct_us.p50", "p50 FCT", Lower, human::micros),
     (FLOWS, "flows.not_finished_share", "flows not finished", Lower, human::percent),
+    (FLOWS, "incast.completion_us.p99", "p99 incast completion", Lower, human::micros),
+    (FLOWS, "incast.completion_us.p50", "p50 incast completion", Lower, human::micros),
     (RPCS, "rpc.latency_us.p99", "p99 latency", Lower, human::micros),
     (RPCS, "rpc.latency_us.p999", "p99.9 latency", Lower, human::micros),
     (RPCS, "rpc.latency_us.p50", "p50 latency", Lower, human::micros),
@@ -183,6 +199,7 @@ const ROWS: [Row; 33] = [
     (NETWORK, "retransmit_rate", "segments sent again", Lower, human::percent),
     (NETWORK, "timeouts", "timeouts", Lower, human::si),
     (NETWORK, "loss_rate", "packets lost to faults", Neither, human::percent),
+    (NETWORK, "paused_share", "senders paused", Lower, human::percent),
     (NETWORK, "paused_us", "ports paused, all together", Lower, human::micros),
     (NETWORK, "lossless_drops", "drops in spite of pauses", Lower, human::si),
     (HOSTS, "memory.goodput_gbps", "goodput to applications", Higher, human::gbps),
@@ -330,7 +347,7 @@ fn best(all: &mut [(BySeed, Cell)], better: Better) {
         .iter()
         .map(|(by_seed, _)| {
             let word = against(&least, by_seed, better, [false; 2]).map(|against| against.word);
-            matches!(word, Some(Word::Same | Word::WithinNoise))
+            matches!(word, Some(Word::Same | Word::TooFew(_)))
         })
         .collect();
     if alike.iter().all(|alike| *alike) || least.len() < MIN_SEEDS_FOR_CI {
@@ -343,30 +360,23 @@ fn best(all: &mut [(BySeed, Cell)], better: Better) {
 /// and of the other.
 fn against(first: &BySeed, other: &BySeed, better: Better, censored: [bool; 2]) -> Option<Against> {
     let at = |seed: u64| first.iter().find(|(s, _)| *s == seed).map(|(_, value)| *value);
-    let paired: Vec<(f64, f64)> =
+    let pairs: Vec<(f64, f64)> =
         other.iter().filter_map(|(seed, value)| Some((at(*seed)?, *value))).collect();
-    let mean = |values: &mut dyn Iterator<Item = f64>| {
-        let all: Vec<f64> = values.collect();
-        Estimate::new(all.into_iter().map(Some).collect()).mean
+    let found = match paired(&pairs) {
+        Some(found) => found,
+        None => {
+            let mean = |of: &BySeed| Estimate::new(of.iter().map(|(_, v)| Some(*v)).collect()).mean;
+            let (base, other) = (mean(first)?, mean(other)?);
+            let (ci95, ci95_share, effect, says) = (None, None, None, Says::NoInterval);
+            Paired { base, difference: other - base, ci95, ci95_share, effect, says }
+        }
     };
-    let (base, difference, estimate) = if paired.is_empty() {
-        let base = mean(&mut first.iter().map(|(_, v)| *v))?;
-        (base, mean(&mut other.iter().map(|(_, v)| *v))? - base, None)
-    } else {
-        let base = mean(&mut paired.iter().map(|(a, _)| *a))?;
-        let estimate = Estimate::new(paired.iter().map(|(a, b)| Some(b - a)).collect());
-        (base, estimate.mean?, Some(estimate))
-    };
-    let ci95 = estimate.as_ref().and_then(|e| e.ci95);
-    let n = paired.len() as f64;
-    let square: f64 = paired.iter().map(|(a, b)| (b - a - difference) * (b - a - difference)).sum();
-    let deviation = ci95.map(|_| (square / (n - 1.0)).sqrt()).filter(|d| *d > 0.0);
-    let same = !paired.is_empty() && paired.iter().all(|(a, b)| a == b);
-    let word = match ci95 {
-        _ if same => Word::Same,
-        None => Word::NoInterval(paired.len()),
-        Some([low, high]) if low <= 0.0 && high >= 0.0 => Word::WithinNoise,
-        Some(_) => match (better, difference > 0.0) {
+    let Paired { base, difference, ci95_share, ci95, effect, says } = found;
+    let word = match says {
+        Says::Same => Word::Same,
+        Says::NoInterval => Word::NoInterval(pairs.len()),
+        Says::TooFew(needed) => Word::TooFew(needed),
+        Says::Differ => match (better, difference > 0.0) {
             (Neither, true) => Word::Higher,
             (Neither, false) => Word::Lower,
             (Lower, true) | (Higher, false) if censored[0] => Word::Unfinished,
@@ -376,8 +386,7 @@ fn against(first: &BySeed, other: &BySeed, better: Better, censored: [bool; 2]) 
         },
     };
     let share = (base != 0.0).then(|| difference / base.abs());
-    let effect = deviation.map(|deviation| difference / deviation);
-    Some(Against { pairs: paired.len(), difference, share, ci95, effect, word })
+    Some(Against { pairs: pairs.len(), difference, share, ci95_share, ci95, effect, word })
 }
 
 #[cfg(test)]
@@ -396,25 +405,6 @@ mod tests {
         assert!(HEADLINES.iter().all(|name| ROWS.iter().any(|row| row.1 == *name)));
     }
 
-    /// By hand: differences 1, 2, 3 have mean 2 and deviation 1; t of two degrees of freedom is 4.3027, so half the interval is
-    /// 4.3027 / sqrt(3) = 2.4842, and zero lies in it. Unpaired, the seeds' own spread of 10 would hide everything.
-    #[test]
-    fn the_interval_is_that_of_the_paired_differences() {
-        let (first, other) = (seeds(&[10.0, 20.0, 30.0]), seeds(&[11.0, 22.0, 33.0]));
-        let a = against(&first, &other, Lower, [false; 2]).unwrap();
-        let [low, high] = a.ci95.unwrap();
-        assert!((low - (2.0 - 2.4842)).abs() < 1e-4 && (high - (2.0 + 2.4842)).abs() < 1e-4);
-        assert_eq!((a.pairs, a.difference, a.share, a.effect), (3, 2.0, Some(0.1), Some(2.0)));
-        assert_eq!(a.word, Word::WithinNoise);
-        let [low, high] = a.ci95_shares().unwrap();
-        assert!((low + 0.02421).abs() < 1e-5 && (high - 0.22421).abs() < 1e-5);
-        // Differences 2, 2.1, 1.9: deviation 0.1, half 0.2484.
-        let steady = against(&first, &seeds(&[12.0, 22.1, 31.9]), Lower, [false; 2]).unwrap();
-        assert_eq!(steady.word, Word::Worse);
-        assert!((steady.ci95.unwrap()[0] - 1.7516).abs() < 1e-4);
-        assert!((steady.effect.unwrap() - 20.0).abs() < 1e-9);
-    }
-
     #[test]
     fn words_know_which_way_is_better() {
         let (low, high) = (seeds(&[1.0, 1.1, 0.9]), seeds(&[5.0, 5.2, 4.9]));
@@ -431,10 +421,11 @@ mod tests {
         for (n, text) in [(1, "one seed: no interval"), (2, "two seeds: no interval")] {
             let (first, other) = (seeds(&[1.0, 2.0][..n]), seeds(&[5.0, 7.0][..n]));
             let a = against(&first, &other, Lower, [false; 2]).unwrap();
-            assert_eq!((a.ci95, a.effect, a.word.text()), (None, None, text));
+            assert_eq!((a.ci95, a.effect, a.word.text()), (None, None, text.to_string()));
         }
         let apart = against(&vec![(1, 2.0)], &vec![(2, 3.0)], Lower, [false; 2]).unwrap();
-        assert_eq!((apart.pairs, apart.difference, apart.word.text()), (0, 1.0, "no common seed"));
+        assert_eq!((apart.pairs, apart.difference), (0, 1.0));
+        assert_eq!(apart.word.text(), "no common seed");
     }
 
     #[test]

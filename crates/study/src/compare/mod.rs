@@ -5,12 +5,15 @@
 //! of these differences. So what a seed does to all runs alike, its flows above all, cancels out.
 
 pub mod along;
+mod claims;
 mod definitions;
 mod fairness;
 mod measures;
+mod numbers;
 mod page;
 mod text;
 
+pub use claims::{headline, verdict};
 use definitions::differences;
 pub use definitions::{Difference, Kind, names, refusal};
 pub use measures::{Against, Cell, Measured, Word};

@@ -1,9 +1,9 @@
 //! The page of a comparison: the answer, the pictures, every metric, and what the runs were.
 
+use super::claims::{headline, verdict};
 use super::definitions::shortened;
-use super::measures::Better;
-use super::text::{difference, effect, interval, spaced, value};
-use super::{Against, Cell, Comparison, Kind, Measured, Side, Word};
+use super::numbers::{difference, effect, interval, spaced, value};
+use super::{Against, Comparison, Kind, Measured, Side, Word};
 use forebay_record::report::{self, beside};
 use forebay_record::svg::esc;
 use forebay_units::human;
@@ -51,7 +51,10 @@ fn header(of: &Comparison) -> String {
         false => ("good", "defined alike"),
     };
     let seeds = of.sides.iter().map(|side| side.by_seed.len()).max().unwrap_or(0);
-    let mut scenarios: Vec<&str> = of.sides.iter().map(|s| s.about.scenario.as_str()).collect();
+    // A point of a sweep has its settings behind the name.
+    let name =
+        |side: &'_ Side| side.about.scenario.split(": ").next().unwrap_or_default().to_string();
+    let mut scenarios: Vec<String> = of.sides.iter().map(name).collect();
     scenarios.dedup();
     let mut html = format!(
         "<header><p class=\"kind\">Forebay comparison <span class=\"chip {chip}\">{word}</span></p><h1>{}</h1>\
@@ -64,74 +67,6 @@ fn header(of: &Comparison) -> String {
     );
     html.push_str(&caution_list(&of.cautions()));
     html
-}
-
-/// Which is best, in one line.
-fn headline(of: &Comparison) -> String {
-    let Some(measured) = of.headline() else {
-        return of.sides.iter().map(|side| side.name.as_str()).collect::<Vec<_>>().join(" and ");
-    };
-    let best = of.best_of(measured);
-    let lower = measured.better == Better::Lower;
-    match best[..] {
-        [only] => {
-            let word = if lower { "lowest" } else { "highest" };
-            format!("{only} has the {word} {}", measured.title)
-        }
-        [.., last] => {
-            let others = best[..best.len() - 1].join(", ");
-            let word = if lower { "low" } else { "high" };
-            format!("{others} and {last} have an equally {word} {}", measured.title)
-        }
-        [] if measured.cells.iter().skip(1).all(is_alike) => {
-            format!("No difference in {} between {}", measured.title, names(&of.sides))
-        }
-        [] => format!("{} of {}", upper(&measured.title), names(&of.sides)),
-    }
-}
-
-/// Whether no seed differs, or no more than seeds do among themselves.
-fn is_alike(cell: &Cell) -> bool {
-    let word = cell.against.as_ref().map(|against| against.word);
-    matches!(word, Some(Word::Same | Word::WithinNoise))
-}
-
-fn names(sides: &[Side]) -> String {
-    let names: Vec<&str> = sides.iter().map(|side| side.name.as_str()).collect();
-    match names.split_last() {
-        Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
-        _ => names.join(""),
-    }
-}
-
-/// The metric of the headline in each run, best first, and what the best is against the first run.
-fn verdict(of: &Comparison) -> String {
-    let Some(measured) = of.headline() else { return "No metric has a value in all runs.".into() };
-    let all: Vec<(&Cell, &Side)> =
-        measured.ranked().into_iter().map(|i| (&measured.cells[i], &of.sides[i])).collect();
-    let one = |(cell, side): &(&Cell, &Side)| format!("{} {}", side.name, value(measured, cell));
-    let values: Vec<String> = all.iter().map(one).collect();
-    let mut words = format!("{}: {}.", upper(&measured.title), values.join(", "));
-    // The first run against itself says nothing: then the next best.
-    let Some((side, against)) = all.iter().find_map(|(c, side)| Some((side, c.against.as_ref()?)))
-    else {
-        return words;
-    };
-    let interval = interval(measured, against).map_or(String::new(), |text| format!("({text})"));
-    let (other, first) = (&side.name, &of.sides[0].name);
-    let _ = match against.word {
-        Word::Same => write!(words, " {other} is the same as {first}."),
-        word => {
-            let change = spaced(&[&difference(against), &interval]);
-            write!(words, " {other} against {first}: {change}, {}.", word.text())
-        }
-    };
-    words
-}
-
-pub(super) fn upper(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or(String::new(), |c| c.to_uppercase().chain(chars).collect())
 }
 
 /// Every metric of every run.
@@ -180,10 +115,11 @@ fn table(of: &Comparison, tag: &str) -> String {
     let _ = write!(
         html,
         "</tbody></table></div><p class=\"caption\">Mean over seeds, ± half of its 95 % interval. Below: mean difference to the first run, \
-         its 95 % interval (Student's t over the differences, paired by seed), a word, and the effect size d, the mean difference over \
-         its standard deviation. <b>Better</b> and <b>worse</b>: the interval leaves zero out; <b>within noise</b>: it does not. Of \
-         twenty comparisons of runs that are alike one is called different all the same. Shaded: best of the row, or not to be told from \
-         the best.{} All numbers, of each seed too: <code>--json</code>.</p></section>",
+         its 95 % interval (Student's t over logarithms of ratios, paired by seed), a word, and the effect size d, the logarithm of the ratio \
+         over its standard deviation. <b>Better</b>, <b>worse</b>: the interval excludes zero. <b>Needs about n seeds</b>: it includes zero, \
+         and n seeds would exclude it in 19 of 20 cases if the difference is as large as it seems. Of twenty comparisons of equal runs \
+         one is called different by chance. Shaded: best of the row, or too few seeds to tell it from the best.{} \
+         All numbers, of each seed too: <code>--json</code>.</p></section>",
         esc(&format!("{sign}{zero}"))
     );
     html

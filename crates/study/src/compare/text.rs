@@ -1,7 +1,7 @@
 //! A comparison for the terminal, and as JSON.
 
-use super::{Against, Cell, Comparison, Measured, Side, Word};
-use forebay_units::human::{self, sig2};
+use super::numbers::{difference, interval, spaced, value};
+use super::{Cell, Comparison, Measured, Side, Word, claims};
 use serde_json::{Map, Value, json};
 
 /// Version of the layout of the JSON.
@@ -20,54 +20,6 @@ const SPARED: [&str; 6] = [
     "memory.reader_cores",
     "carried_load",
 ];
-
-/// A share as people read a change: `+14 %`, `-88 %`, `+1,200 %`.
-pub(super) fn change(share: f64) -> String {
-    match share * 100.0 {
-        0.0 => "0 %".into(),
-        percent if percent.abs() < 9.95 => format!("{percent:+.1} %"),
-        percent if percent >= 999.5 => format!("+{} %", human::count(percent as u64)),
-        percent => format!("{percent:+.0} %"),
-    }
-}
-
-/// The difference of a cell as a share; nothing where the first run has zero, since the value says it.
-pub(super) fn difference(against: &Against) -> String {
-    against.share.map_or(String::new(), change)
-}
-
-/// The parts that are not empty, a space between them.
-pub(super) fn spaced(parts: &[&str]) -> String {
-    parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join(" ")
-}
-
-/// The interval of the difference likewise.
-pub(super) fn interval(measured: &Measured, against: &Against) -> Option<String> {
-    let [low, high] = match against.ci95_shares() {
-        Some(ends) => ends.map(change),
-        None => against.ci95?.map(measured.write),
-    };
-    // One unit is enough where both ends have the same.
-    let low = match (low.rsplit_once(' '), high.rsplit_once(' ')) {
-        (Some((number, unit)), Some((_, other))) if unit == other => number,
-        _ => &low,
-    };
-    Some(format!("{low} to {high}"))
-}
-
-/// A value.
-pub(super) fn value(measured: &Measured, cell: &Cell) -> String {
-    let text = cell.estimate.mean.map_or("-".into(), measured.write);
-    if cell.censored { text + "*" } else { text }
-}
-
-/// The effect size, where there is one.
-pub(super) fn effect(against: &Against) -> Option<String> {
-    against.effect.map(|effect| match effect.abs() {
-        e if e >= 99.5 => ">99".into(),
-        e => sig2(e),
-    })
-}
 
 /// The table for a terminal of so many columns.
 pub fn terminal(of: &Comparison, width: usize) -> String {
@@ -93,7 +45,7 @@ pub(super) fn table(
             let shown = match against.word {
                 Word::Same => "same".into(),
                 Word::NoInterval(_) => difference(against),
-                word => spaced(&[&difference(against), &interval, word.text()]),
+                word => spaced(&[&difference(against), &interval, &word.text()]),
             };
             format!("{:>8}  {shown}", value(one, cell))
         };
@@ -153,8 +105,8 @@ pub fn json(of: &Comparison) -> Value {
         })
         .collect();
     json!({
-        "format": FORMAT, "first": of.sides[0].name, "runs": sides, "differences": differences,
-        "cautions": of.cautions(), "metrics": metrics,
+        "format": FORMAT, "first": of.sides[0].name, "headline": claims::headline(of), "verdict": claims::verdict(of),
+        "runs": sides, "differences": differences, "cautions": of.cautions(), "metrics": metrics,
     })
 }
 
@@ -172,30 +124,15 @@ fn number(cell: &Cell, side: &Side) -> Value {
         seeds.map(|(one, value)| (one.seed.to_string(), json!(value))).collect();
     let against = cell.against.as_ref().map(|a| {
         json!({
-            "pairs": a.pairs, "difference": a.difference, "share": a.share, "ci95": a.ci95,
-            "effect": a.effect, "word": a.word.text(),
+            "pairs": a.pairs, "difference": a.difference, "share": a.share, "ci95": a.ci95, "ci95_share": a.ci95_share,
+            "effect": a.effect, "word": a.word.key(), "seeds_needed": match a.word {
+                Word::TooFew(needed) => needed,
+                _ => None,
+            },
         })
     });
     json!({
         "mean": cell.estimate.mean, "ci95": cell.estimate.ci95, "by_seed": by_seed,
         "unfinished_left_out": cell.censored, "against_first": against,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn changes_are_signed() {
-        for (share, text) in [
-            (0.137, "+14 %"),
-            (-0.745, "-74 %"),
-            (0.028, "+2.8 %"),
-            (12.0, "+1,200 %"),
-            (0.0, "0 %"),
-        ] {
-            assert_eq!(change(share), text);
-        }
-    }
 }

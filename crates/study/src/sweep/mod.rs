@@ -2,11 +2,14 @@
 //! and a page.
 
 mod chart;
+mod labels;
 mod page;
 mod tables;
 mod written;
 
-pub(crate) use chart::number;
+pub(crate) use chart::{number, short};
+pub(crate) use labels::differing;
+pub use labels::labels;
 pub use tables::{METRICS, Row, Store, Tables, is_done, terminal};
 pub use written::{Written, WrittenPoint};
 

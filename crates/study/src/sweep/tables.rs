@@ -3,11 +3,11 @@
 //! A pure function of the complete runs, so a resumed sweep writes what an uninterrupted one would.
 
 use super::page::page;
-use super::{Plan, Point, Run, plain};
+use super::{Plan, Point, Run, labels, plain};
 use crate::about::{VERSION, about_under};
 use crate::expect::misses;
 use crate::metrics::{self, Value};
-use forebay_record::{CENSORED, FlowCounts, RunRecord, Summary, report};
+use forebay_record::{CENSORED, FlowClass, FlowCounts, RunRecord, Summary, report};
 use forebay_units::human;
 use serde_json::{Map, json};
 use std::borrow::Cow;
@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The metrics of a row, by their names in `forebay list metrics`.
-pub const METRICS: [&str; 26] = [
+pub const METRICS: [&str; 30] = [
     "flows.completed",
     "flows.not_finished",
     "flows.slowdown.mean",
@@ -42,6 +42,10 @@ pub const METRICS: [&str; 26] = [
     "memory.cache_miss_share",
     "rpc.latency_us.p50",
     "rpc.latency_us.p99",
+    "flows.not_finished_share",
+    "incast.completion_us.p99",
+    "carried_load",
+    "paused_share",
 ];
 
 /// Version of the layout of `sweep.json`.
@@ -61,6 +65,8 @@ pub struct Row {
     pub flows: Option<[u64; 2]>,
     /// One for each of [`METRICS`]; empty without a complete run.
     pub values: Vec<Value>,
+    /// The 99th percentile of slowdown of each size class and of each traffic entry, where there are several: name and value.
+    pub parts: Vec<(String, Value)>,
     /// Digest over its runs.
     pub digest: String,
     /// Run of each seed, and whether it is complete.
@@ -208,6 +214,7 @@ fn row<S: Store>(
         seeds_all: point.scenario.seeds.len(),
         flows: None,
         values: Vec::new(),
+        parts: Vec::new(),
         digest: String::new(),
         runs,
         misses: Vec::new(),
@@ -222,6 +229,7 @@ fn row<S: Store>(
         metrics::by_name(name).expect("they are metrics, as a test holds").value(&summary)
     };
     row.values = METRICS.iter().map(value).collect();
+    row.parts = parts(&summary);
     let FlowCounts { completed, not_finished, .. } = summary.flows;
     row.flows = (completed + not_finished > 0).then_some([completed, completed + not_finished]);
     row.digest.clone_from(&summary.digest);
@@ -238,6 +246,39 @@ fn row<S: Store>(
     Ok(row)
 }
 
+/// The 99th percentile of slowdown of parts of the flows, by the names that `compare` gives them.
+fn parts(summary: &Summary) -> Vec<(String, Value)> {
+    let sizes = summary.size_classes.iter().filter(|_| summary.size_classes.len() > 1);
+    let entry = |class: &FlowClass| class.name.split(' ').next().unwrap_or_default().to_string();
+    let named = sizes.map(|class| (class.name.clone(), class));
+    let named = named.chain(summary.traffic_classes.iter().map(|class| (entry(class), class)));
+    let one = |(name, class): (String, &FlowClass)| {
+        let p99 = &class.slowdown.p99;
+        let value = Value {
+            mean: p99.mean,
+            ci95: p99.ci95,
+            censored: class.censored,
+            per_seed: p99.per_seed.clone(),
+        };
+        (format!("{PARTS}[{name}]"), value)
+    };
+    named.map(one).collect()
+}
+
+/// The metric that [`Row::parts`] are of.
+const PARTS: &str = "flows.slowdown.p99";
+
+/// Names of the parts that some row has, in order.
+fn all_parts(rows: &[Row]) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for (name, _) in rows.iter().flat_map(|row| &row.parts) {
+        if !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    names
+}
+
 fn csv(plan: &Plan, rows: &[Row]) -> String {
     let mut text = String::from("point,status,seeds");
     plan.keys.iter().for_each(|key| push_cell(&mut text, key));
@@ -248,6 +289,8 @@ fn csv(plan: &Plan, rows: &[Row]) -> String {
             push_cell(&mut text, &format!("{name}.ci95_high"));
         }
     }
+    let parts = all_parts(rows);
+    parts.iter().for_each(|name| push_cell(&mut text, name));
     text.push_str(",digest\n");
     for row in rows {
         text.push_str(&format!("{},{},{}", row.hash, row.status(), row.seeds.len()));
@@ -259,6 +302,11 @@ fn csv(plan: &Plan, rows: &[Row]) -> String {
             for number in &numbers[..if has_interval(name) { 3 } else { 1 }] {
                 push_cell(&mut text, &number.map(|n| n.to_string()).unwrap_or_default());
             }
+        }
+        for name in &parts {
+            let value = row.parts.iter().find(|(other, _)| other == name);
+            let mean = value.and_then(|(_, value)| value.mean);
+            push_cell(&mut text, &mean.map(|n| n.to_string()).unwrap_or_default());
         }
         push_cell(&mut text, &row.digest);
         text.push('\n');
@@ -298,7 +346,9 @@ fn json_text(plan: &Plan, rows: &[Row]) -> String {
             let metrics: Map<_, _> = METRICS
                 .iter()
                 .zip(&row.values)
-                .map(|(name, v)| (name.to_string(), json!({ "mean": v.mean, "ci95": v.ci95 })))
+                .map(|(name, value)| (name.to_string(), value))
+                .chain(row.parts.iter().map(|(name, value)| (name.clone(), value)))
+                .map(|(name, v)| (name, json!({ "mean": v.mean, "ci95": v.ci95 })))
                 .collect();
             let runs: Map<_, _> =
                 row.runs.iter().map(|(seed, hash, _)| (seed.to_string(), json!(hash))).collect();
@@ -314,33 +364,94 @@ fn json_text(plan: &Plan, rows: &[Row]) -> String {
     serde_json::to_string_pretty(&all).expect("texts and numbers are JSON") + "\n"
 }
 
-/// The columns of the terminal and of the page: heading, metric, and how to write it.
-pub(super) type Column = (&'static str, &'static str, fn(f64) -> String);
-const COLUMNS: [Column; 14] = [
-    ("slowdown p50", "flows.slowdown.p50", digits),
-    ("p99", "flows.slowdown.p99", digits),
-    ("mean", "flows.slowdown.mean", digits),
-    ("RPC p50 us", "rpc.latency_us.p50", digits),
-    ("RPC p99 us", "rpc.latency_us.p99", digits),
-    ("Gb/s per receiver", "goodput_per_receiver_gbps", digits),
-    ("drops", "drop_rate", percent),
-    ("marks", "mark_rate", percent),
-    ("NIC drops", "memory.nic_drop_share", percent),
-    ("network GB/s", "memory.network_gigabytes_per_s", digits),
-    ("antagonist GB/s", "memory.antagonist_gigabytes_per_s", digits),
-    ("lines in IIO", "memory.iio_occupancy", digits),
-    ("level", "memory.mean_level", digits),
-    ("reads missed", "memory.cache_miss_share", percent),
+/// A column of the terminal and of the page.
+#[derive(Clone, Debug)]
+pub(super) struct Column {
+    /// `p99 slowdown`.
+    pub heading: String,
+    /// By the names of [`METRICS`], or of [`Row::parts`].
+    pub metric: String,
+    pub write: fn(f64) -> String,
+    /// On a terminal.
+    terminal: bool,
+    /// On a page before the reader chooses.
+    pub shown: bool,
+    /// Whether less is better; `None`: it explains others.
+    pub lower: Option<bool>,
+}
+
+type Fixed = (&'static str, &'static str, fn(f64) -> String, bool, bool, Option<bool>);
+
+/// Heading, metric, how to write it, whether it is on a terminal and shown on a page, and whether less is better.
+const COLUMNS: [Fixed; 21] = [
+    ("slowdown p50", "flows.slowdown.p50", digits, true, true, Some(true)),
+    ("p99", "flows.slowdown.p99", digits, true, true, Some(true)),
+    ("mean", "flows.slowdown.mean", digits, true, false, Some(true)),
+    ("unfinished", "flows.not_finished_share", percent, false, true, Some(true)),
+    ("incast p99", "incast.completion_us.p99", human::micros, true, true, Some(true)),
+    ("RPC p50 us", "rpc.latency_us.p50", digits, true, true, Some(true)),
+    ("RPC p99 us", "rpc.latency_us.p99", digits, true, true, Some(true)),
+    ("Gb/s per receiver", "goodput_per_receiver_gbps", digits, true, true, Some(false)),
+    ("load carried", "carried_load", percent, false, false, Some(false)),
+    ("largest queue", "max_queue_bytes", human::bytes_f, false, true, Some(true)),
+    ("senders paused", "paused_share", percent, false, true, Some(true)),
+    ("drops", "drop_rate", percent, true, true, Some(true)),
+    ("marks", "mark_rate", percent, true, false, None),
+    ("timeouts", "timeouts", human::si, false, false, Some(true)),
+    ("NIC drops", "memory.nic_drop_share", percent, true, true, Some(true)),
+    ("network GB/s", "memory.network_gigabytes_per_s", digits, true, true, None),
+    ("antagonist GB/s", "memory.antagonist_gigabytes_per_s", digits, true, true, Some(false)),
+    ("lines in IIO", "memory.iio_occupancy", digits, true, true, None),
+    ("level", "memory.mean_level", digits, true, false, None),
+    ("reads missed", "memory.cache_miss_share", percent, true, true, Some(true)),
+    ("goodput to applications", "memory.goodput_gbps", digits, false, true, Some(false)),
 ];
 
 /// Columns that a row has a value for: without flows that end there is no slowdown, on ideal hosts no memory.
-pub(super) fn columns(rows: &[Row]) -> Vec<&'static Column> {
-    COLUMNS.iter().filter(|column| rows.iter().any(|row| value(row, column).is_some())).collect()
+fn fixed(rows: &[Row]) -> Vec<Column> {
+    let one = |(heading, metric, write, terminal, shown, lower): &Fixed| Column {
+        heading: (*heading).into(),
+        metric: (*metric).into(),
+        write: *write,
+        terminal: *terminal,
+        shown: *shown,
+        lower: *lower,
+    };
+    let all = COLUMNS.iter().map(one);
+    all.filter(|column| rows.iter().any(|row| value(row, column).is_some())).collect()
 }
 
-pub(super) fn value<'a>(row: &'a Row, (_, metric, _): &Column) -> Option<&'a Value> {
-    let at = METRICS.iter().position(|name| name == metric)?;
-    row.values.get(at).filter(|value| value.mean.is_some())
+/// The columns of the page: those with a value, and the parts of the flows; of sizes the smallest and the largest are shown.
+pub(super) fn columns(rows: &[Row]) -> Vec<Column> {
+    let mut all = fixed(rows);
+    // The page has room for whole words.
+    for column in all.iter_mut().filter(|column| column.metric.starts_with("flows.slowdown.")) {
+        let statistic = column.metric.trim_start_matches("flows.slowdown.");
+        column.heading = format!("{statistic} slowdown");
+    }
+    let parts = all_parts(rows);
+    let of = |name: &str| name[PARTS.len() + 1..name.len() - 1].to_string();
+    let sizes: Vec<&str> =
+        parts.iter().copied().filter(|n| !of(n).starts_with("traffic[")).collect();
+    let part = |name: &&str| Column {
+        heading: format!("p99 slowdown, {}", of(name)),
+        metric: (*name).into(),
+        write: digits,
+        terminal: false,
+        shown: !sizes.contains(name) || sizes.first() == Some(name) || sizes.last() == Some(name),
+        lower: Some(true),
+    };
+    let at =
+        all.iter().position(|column| column.metric == "flows.slowdown.mean").map_or(0, |i| i + 1);
+    all.splice(at..at, parts.iter().map(part));
+    all
+}
+
+pub(super) fn value<'a>(row: &'a Row, column: &Column) -> Option<&'a Value> {
+    let fixed = METRICS.iter().position(|name| *name == column.metric);
+    let part = || row.parts.iter().find(|(name, _)| *name == column.metric).map(|(_, value)| value);
+    let value = fixed.map_or_else(part, |at| row.values.get(at));
+    value.filter(|value| value.mean.is_some())
 }
 
 fn digits(value: f64) -> String {
@@ -349,6 +460,27 @@ fn digits(value: f64) -> String {
 
 fn percent(value: f64) -> String {
     format!("{} %", human::sig3(value * 100.0))
+}
+
+/// For each key the short texts of its values, in the order of the rows.
+pub(super) fn labelled(rows: &[Row]) -> Vec<Vec<String>> {
+    let keys = rows.first().map_or(0, |row| row.settings.len());
+    let of = |key: usize| {
+        let mut distinct: Vec<&str> = Vec::new();
+        for row in rows {
+            let value = row.settings[key].1.as_str();
+            if !distinct.contains(&value) {
+                distinct.push(value);
+            }
+        }
+        let short = labels(&distinct);
+        let one = |row: &Row| {
+            let at = distinct.iter().position(|value| *value == row.settings[key].1);
+            at.map_or_else(String::new, |at| short[at].clone())
+        };
+        rows.iter().map(one).collect()
+    };
+    (0..keys).map(of).collect()
 }
 
 /// How many flows completed, of those that started.
@@ -381,18 +513,20 @@ pub(super) fn cell(row: &Row, column: &Column) -> String {
 }
 
 fn number(row: &Row, column: &Column) -> String {
-    let (value, write) = (value(row, column).cloned().unwrap_or_default(), column.2);
+    let (value, write) = (value(row, column).cloned().unwrap_or_default(), column.write);
     match (value.mean, value.ci95) {
         (None, _) => "-".into(),
         (Some(mean), None) => write(mean),
         (Some(mean), Some([low, high])) if low == high => write(mean),
         (Some(mean), Some([low, high])) => {
-            let half = human::sig2((high - low) / 2.0);
-            match write(mean).strip_suffix(" %") {
-                Some(mean) => {
-                    format!("{mean} ±{} %", human::sig2((high - low) * 50.0))
+            // In the unit of the mean: of a value that has one the number is in front of it.
+            let (text, half) = (write(mean), (high - low) / 2.0);
+            match text.split_once(' ') {
+                Some((number, unit)) if mean > 0.0 => {
+                    let scale = number.parse::<f64>().map_or(1.0, |number| number / mean);
+                    format!("{number} ±{} {unit}", human::sig2(half * scale))
                 }
-                None => format!("{} ±{half}", write(mean)),
+                _ => format!("{text} ±{}", human::sig2(half)),
             }
         }
     }
@@ -406,11 +540,13 @@ pub fn terminal(rows: &[Row]) -> String {
     heading.push("seeds".into());
     let any = has_flows(rows);
     heading.extend(any.then(|| "completed".into()));
-    let columns = columns(rows);
-    heading.extend(columns.iter().map(|(name, ..)| name.to_string()));
+    let mut columns = fixed(rows);
+    columns.retain(|column| column.terminal);
+    heading.extend(columns.iter().map(|column| column.heading.clone()));
     lines.push(heading);
-    for row in rows {
-        let mut line: Vec<String> = row.settings.iter().map(|(_, v)| plain(v).into()).collect();
+    let labels = labelled(rows);
+    for (n, row) in rows.iter().enumerate() {
+        let mut line: Vec<String> = labels.iter().map(|of_key| of_key[n].clone()).collect();
         line.push(match row.status() {
             "complete" => row.seeds.len().to_string(),
             _ => format!("{} of {}", row.seeds.len(), row.seeds_all),
@@ -457,7 +593,7 @@ mod tests {
         for name in METRICS {
             assert!(metrics::by_name(name).is_some(), "{name}");
         }
-        assert!(COLUMNS.iter().all(|(_, metric, _)| METRICS.contains(metric)));
+        assert!(COLUMNS.iter().all(|(_, metric, ..)| METRICS.contains(metric)));
     }
 
     #[test]
@@ -473,6 +609,7 @@ mod tests {
             seeds_all: 1,
             flows: None,
             values: values.to_vec(),
+            parts: Vec::new(),
             digest: String::new(),
             runs: Vec::new(),
             misses: Vec::new(),
@@ -496,6 +633,7 @@ mod tests {
                     ..Value::default()
                 })
                 .to_vec(),
+            parts: Vec::new(),
             digest: String::new(),
             runs: Vec::new(),
             misses: Vec::new(),
