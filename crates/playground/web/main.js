@@ -156,8 +156,10 @@ async function start() {
   }
   history.replaceState(null, "", changes ? link.ofPreset(preset.name, changes) : await link.ofText(text.value));
   refuse("");
-  if (run && run.end && !pinned && run.text !== text.value) before = run;
+  // A run of another preset is no run before this one.
+  if (run && run.end && !pinned && run.of === preset.name && run.text !== text.value) before = run;
   const mine = new Run(text.value);
+  mine.of = preset.name;
   let shown = false;
   $("status").textContent = "Laying out";
   engine.run(text.value, heard => {
@@ -376,7 +378,7 @@ function numbers(i, us) {
   const slow = run.slowdowns(us);
   if (slow.length || !run.layout.memories.length && run.end && run.end.flows.size.some(size => size !== null)) {
     const tail = quantile(slow, 99), was = old && quantile(old.slowdowns(us), 99);
-    tiles.push(["p99 slowdown so far", tail === null ? "–" : sig(tail) + "×", old && (was === null ? "–" : sig(was) + "×")]);
+    tiles.push(["p99 slowdown", tail === null ? "–" : sig(tail) + "×", old && (was === null ? "–" : sig(was) + "×")]);
   }
   $("tiles").replaceChildren(...tiles.map(([name, value, was]) => element("div", {}, element("dt", {}, name), element("dd", {}, value, element("small", {}, was ? (pinned ? "reference " : "before ") + was : "\u00a0")))));
   const said = [most > 0 ? `The largest queue, ${bytes(most)}, stands at ${arrow(run.ports[where].name)}.` : "All queues are empty."];
