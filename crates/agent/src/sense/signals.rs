@@ -19,20 +19,18 @@ const GENERATIONS: [(Generation, &str); 6] = [
 /// A card that is not of the processor: signal, where it is read, what is taken, what it says, what has checked it.
 type Card = (&'static str, &'static str, String, &'static str, &'static str);
 
-/// Kernels that the tests boot, and the one that they were written on.
-const KERNELS: &str = "A live Linux 6.18 kernel. Linux 6.1 in user mode. Linux 6.1 and 6.12 in QEMU (tests/agent/kernels.py).";
+/// Kernels that the page names above these cards: those that the tests boot, and the one that they were written on.
+const KERNELS: &str = "All of these kernels.";
 
 const HEAD: &str = "# Signals of the agent
 
-Look up what a signal means, where the agent reads it, and how far it was checked. `forebay agent probe` shows which signals your machine has.
-
-The page is made by `forebay-agent signals`.
+Look up what a signal means, where the agent reads it, and how far it was checked. `forebay agent probe` shows which signals your machine has. `forebay-agent signals` prints this page.
 
 ## Counters of the processor
 
 The agent reads these counters with `perf_event_open`. It needs the capability CAP_PERFMON.
 
-Two checks cover them. Tests compare the event codes with hand-written `/sys` trees. One test runs the system call on the PMU `msr`. **No counter was ever read on one of these processors.**
+Tests compare the event codes with hand-written `/sys` trees. One test makes the system call, for another PMU (`msr`). **No counter was ever read on one of these processors.**
 ";
 
 /// All cards, as a page.
@@ -61,17 +59,17 @@ pub fn cards() -> String {
     for (name, says, rows) in [
         (
             "Lines in the IIO buffer (occupancy)",
-            "I_S of hostCC. The agent divides the rise of this counter by the rise of the clock below. It reads both in one group.",
+            "Cache lines that wait in the I/O unit (IIO): I_S of hostCC. The agent divides the rise of this counter by the rise of the clock below. It reads both at the same instant.",
             of(|all| all.occupancy),
         ),
         (
             "Clock of the IIO buffer",
-            "The divisor of I_S. The agent needs no time-stamp counter.",
+            "The divisor of I_S. It replaces the processor's time-stamp counter.",
             of(|all| all.clock),
         ),
         (
             "Writes from the NIC (inserts)",
-            "B_S of hostCC. On Intel, units of 4 bytes at the first port of an IIO unit. On AMD, DMA writes of one root complex, 64 bytes each.",
+            "Data that the NIC writes into the IIO buffer: B_S of hostCC. On Intel, units of 4 bytes at the first port of an IIO unit. On AMD, DMA writes of one root complex, 64 bytes each.",
             of(|all| Some(all.inserts)),
         ),
         (
@@ -90,7 +88,7 @@ pub fn cards() -> String {
             "\n### {name}\n\n{says}\n\n| processor | unit | event | code from |\n|---|---|---|---|\n{rows}"
         );
     }
-    text.push_str("\n## Counters of the kernel\n\nEvery processor has these signals.\n");
+    text.push_str("\n## Counters of the kernel\n\nEvery processor has these signals. The kernels of the tests are a live Linux 6.18, Linux 6.1 in user mode, and Linux 6.1 and 6.12 in QEMU (tests/agent/kernels.py).\n");
     let names = |of: &[(&str, &str)]| {
         of.iter().map(|(file, name)| format!("{file} {name}")).collect::<Vec<_>>().join(", ")
     };
@@ -107,7 +105,7 @@ pub fn cards() -> String {
             "`/proc/pressure/cpu`, `memory` and `io`",
             "`total` of the lines `some` and `full`, in microseconds.".into(),
             "Time in which tasks waited for a core or for memory reclaim. It does not show memory bandwidth.",
-            "A live Linux 6.18 kernel. Linux 6.1 and 6.12 in QEMU. Linux in user mode has no PSI.",
+            "All except Linux in user mode, which has no PSI.",
         ),
         (
             "TCP",
