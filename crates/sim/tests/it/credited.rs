@@ -50,13 +50,14 @@ fn a_flow_of_one_packet_takes_a_request_and_a_credit() {
     let flow = "[[traffic]]\nkind = \"list\"\nflows = [{ from = \"leaf[0].host[0]\", to = \"leaf[7].host[3]\", size = \"1460B\", at = \"0s\" }]\n";
     let record = agreed(&with("time = \"1ms\", flows = \"all\"", fabric, flow));
     let took = record.flows[0].delivered.unwrap().as_ps();
-    let without_credit = 12_000_000 + 4 * 80 * (84 + 1_538);
-    let credit = (took - without_credit) / (4 * 80);
+    // Each is complete before the gap of 12 B behind it.
+    let without_credit = 12_000_000 + 4 * 80 * (84 - 12 + 1_538 - 12);
+    let credit = (took - without_credit) / (4 * 80) + 12;
     assert!(
         (76..=92).contains(&credit) && (took - without_credit).is_multiple_of(320),
         "{took} ps"
     );
-    assert!((12_540_000..12_555_000).contains(&took), "{took} ps: 12.55 us");
+    assert!((12_528_480..12_543_480).contains(&took), "{took} ps: 12.54 us");
     assert_eq!((record.flows[0].retransmits, record.flows[0].timeouts), (0, 0));
     assert_eq!(dropped(&record), (0, 0));
 }
@@ -336,7 +337,8 @@ fn a_lone_protected_flow_waits_for_no_credit() {
         let text = protected("time = \"1ms\", flows = \"all\"", &star(2, "1us"), &flow);
         let record = agreed(&scenario(&text));
         let took = record.flows[0].delivered.unwrap().as_ps();
-        assert_eq!(took, 2_000_000 + 800 * (84 + 1_538 * (n + 1)), "{n} packets");
+        // The last packet is complete before its gap of 12 B, on both links.
+        assert_eq!(took, 2_000_000 + 800 * (84 + 1_538 * (n + 1) - 2 * 12), "{n} packets");
         assert_eq!(dropped(&record).0, 0);
         assert_eq!(record.flows[0].timeouts, 0);
     }
@@ -376,7 +378,7 @@ fn an_incast_delivers_a_round_trip_and_the_threshold_at_first() {
     }
 }
 
-/// One packet across racks of the Dilemma takes 4.5 us, where it takes 12.55 us with a credit: 2.8 times as long.
+/// One packet across racks of the Dilemma takes 4.5 us, where it takes 12.54 us with a credit: 2.8 times as long.
 #[test]
 fn a_protected_packet_crosses_racks_behind_its_request() {
     let fabric = "kind = \"leaf-spine\"\nleaves = 10\nspines = 4\nhosts_per_leaf = 16\n\
@@ -385,8 +387,8 @@ fn a_protected_packet_crosses_racks_behind_its_request() {
     let text = protected("time = \"1ms\", flows = \"all\"", fabric, flow);
     let record = run(&scenario(&text), 1, Options::default()).record;
     let took = record.flows[0].delivered.unwrap().as_ps();
-    assert_eq!(took, 4_000_000 + 80 * (84 + 4 * 1_538));
-    assert_eq!(12_550_000 * 10 / took, 27, "2.79 times");
+    assert_eq!(took, 4_000_000 + 80 * (84 + 4 * (1_538 - 12)));
+    assert_eq!(12_540_000 * 10 / took, 27, "2.79 times");
 }
 
 /// Two flows on credits, and bursts that collide with them every 100 us: switches drop nothing that is scheduled, and the queue to the receiver grows by no
