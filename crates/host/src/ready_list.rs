@@ -209,6 +209,9 @@ impl ReadyList {
         if self.flows.heap().slots.get(rank.at as usize) != Some(&slot) {
             return false;
         }
+        if rank.left == left {
+            return true;
+        }
         rank.left = left;
         let at = rank.at as usize;
         let at = self.sift_up(at);
@@ -234,7 +237,7 @@ impl ReadyList {
         let slot = match rest.as_deref_mut()? {
             Rest::Cycle(levels) => return levels.take(top, *cursor),
             Rest::Queue(slots) => slots.pop_front(),
-            Rest::Heap(_) => self.take_shortest(),
+            Rest::Heap(_) => return self.take_shortest(),
             Rest::Fair(queue) => fair(&mut self.fair).take(queue, now),
         };
         self.flows.settle();
@@ -344,6 +347,8 @@ impl ReadyList {
         let heap = self.flows.heap();
         let shortest = *heap.slots.first()?;
         heap.taken = true;
+        let more = heap.slots.len() > 1;
+        self.flows.top = u64::from(more);
         Some(shortest)
     }
 
