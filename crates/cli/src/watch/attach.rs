@@ -111,6 +111,7 @@ fn end(run: &Path, life: Life, seen: bool, as_json: bool) -> Result<(), Failure>
         Life::Ended(status, digest) => {
             let how = match status {
                 Status::Complete => "complete",
+                Status::Unfinished => "with unfinished flows",
                 Status::Interrupted => "interrupted, in part",
                 Status::Stalled => "stalled",
             };
