@@ -71,7 +71,7 @@ impl Table {
     ) -> Result<(), RecordError> {
         match &mut self.left {
             None => {
-                if self.pending_rows % LOOK == 0 && stop() {
+                if self.pending_rows.is_multiple_of(LOOK) && stop() {
                     self.left = Some(AFTER_STOP);
                 }
             }

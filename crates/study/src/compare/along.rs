@@ -135,6 +135,9 @@ pub struct Along {
     contents: Vec<String>,
 }
 
+/// The best run at a value: the metric, its name, and names of runs that the seeds do not tell from it.
+type Best<'a> = (&'a Measured, &'a str, Vec<&'a str>);
+
 /// Values whose pictures a page has; `report.css` has a rule for each.
 const PICKED: usize = 6;
 
@@ -227,7 +230,7 @@ impl Along {
     }
 
     /// The best run at each value by the headline metric, and those that the seeds do not tell from it; `None` where they tell nothing.
-    fn best(&self) -> Vec<Option<(&Measured, &str, Vec<&str>)>> {
+    fn best(&self) -> Vec<Option<Best<'_>>> {
         let one = |(_, of): &'_ (String, Comparison)| -> Option<(usize, usize, Vec<usize>)> {
             let measured = of.headline()?;
             let at = of.measured.iter().position(|m| std::ptr::eq(m, measured))?;
@@ -260,7 +263,7 @@ impl Along {
         };
         let best = self.best();
         let first = best.first().and_then(Option::as_ref);
-        let same = |one: &Option<(&Measured, &str, Vec<&str>)>| {
+        let same = |one: &Option<Best<'_>>| {
             one.as_ref().is_some_and(|one| Some(one.1) == first.map(|f| f.1) && one.2.is_empty())
         };
         if let (Some((_, only, _)), true) = (first, best.iter().all(same)) {
@@ -286,10 +289,7 @@ impl Along {
     fn verdict(&self) -> String {
         const MOST: usize = 5;
         let Some(of) = self.places[0].1.headline() else { return String::new() };
-        let one = |((value, of), best): (
-            &(String, Comparison),
-            &Option<(&Measured, &str, Vec<&str>)>,
-        )| {
+        let one = |((value, of), best): (&(String, Comparison), &Option<Best<'_>>)| {
             let Some((measured, name, alike)) = best else {
                 return format!("{value}: too few seeds to tell");
             };

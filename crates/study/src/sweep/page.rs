@@ -84,7 +84,7 @@ fn answer(rows: &[Row], columns: &[Column]) -> Option<(String, String)> {
         let all = rows.iter().filter(|row| value(row, column).is_some()).count();
         (all == rows.len() && rows.len() > 1).then_some(column)
     };
-    let column = MAIN.iter().find_map(|name| of(name))?;
+    let column = MAIN.iter().find_map(of)?;
     let lower = column.lower?;
     let labels = labelled(rows);
     let mean = |n: usize| value(&rows[n], column).and_then(|v| v.mean).unwrap_or(0.0);
