@@ -65,7 +65,7 @@ fn no_shipped_scenario_has_a_pitfall() {
             said.extend(found.into_iter().map(|one| (path.clone(), settings.clone(), one.text)));
         }
     }
-    for preset in forebay_scenario::presets::PRESETS {
+    for preset in presets::all() {
         let loaded =
             forebay_scenario::text(preset.name, preset.text).unwrap_or_else(|e| panic!("{e}"));
         let found = pitfalls(&loaded.scenario, &Plan::of(&loaded.scenario.fabric));
