@@ -1,0 +1,5 @@
+//! The program from outside.
+
+mod cache;
+mod commands;
+mod faults;
