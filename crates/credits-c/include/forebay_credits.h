@@ -21,7 +21,7 @@
 // See `FOREBAY_HEAL_NS`.
 #define FOREBAY_KEEP_NS 10000
 
-// What a call gives back.
+// Result of a call.
 typedef enum forebay_result {
   // Done; nothing more is to do.
   FOREBAY_OK = 0,
@@ -37,11 +37,11 @@ typedef enum forebay_result {
   FOREBAY_NULL = -4,
 } forebay_result;
 
-// What becomes of a request.
+// Decision about a request.
 typedef enum forebay_post {
   // Post it now.
   FOREBAY_GO = 0,
-  // It waits for credits; `forebay_sender_poll` releases it.
+  // Wait for credits; `forebay_sender_poll` releases the request.
   FOREBAY_WAIT = 1,
   // There is no room for another request; nothing has changed.
   FOREBAY_FULL = 2,
@@ -55,7 +55,7 @@ typedef struct forebay_receiver forebay_receiver;
 // The sender's side of many connections.
 typedef struct forebay_sender forebay_sender;
 
-// What all connections of a receiver together may leave unread.
+// Unread data that all connections of a receiver together may have.
 typedef struct forebay_limit {
   // Lines.
   uint32_t lines;
@@ -69,7 +69,7 @@ typedef struct forebay_released {
   uint64_t token;
   // Bytes of it.
   uint64_t bytes;
-  // Its connection.
+  // Number of the connection.
   uint32_t connection;
 } forebay_released;
 
