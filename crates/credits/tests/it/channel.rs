@@ -41,7 +41,6 @@ struct World {
     receiver: Receiver,
     pairs: Vec<Pair>,
     largest_limit: u64,
-    alone: bool, // a request above the limit is under way
 }
 
 fn limit(lines: u64) -> Limit {
@@ -62,7 +61,6 @@ impl World {
             receiver: Receiver::new(limit(kind.limit), 8),
             pairs: Vec::new(),
             largest_limit: kind.limit,
-            alone: false,
         }
     }
 
