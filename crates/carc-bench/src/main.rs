@@ -3,6 +3,8 @@
 //! Without further words it measures the time to read a line that waits within the cache and one that waits beyond it, and then
 //! traffic between two processes with and without credits.
 
+#![allow(clippy::disallowed_methods, reason = "it measures time")]
+
 mod fixed;
 mod lines;
 mod misses;

@@ -15,7 +15,7 @@ fn settings(limit: Option<u64>) -> Settings {
 fn hosts(limit: Option<u64>, ring: u64) -> (Host, Host) {
     let (here, there) = pair(Size::new(ring, 256));
     let (mut a, mut b) = (Host::new(&settings(limit)), Host::new(&settings(limit)));
-    (a.add(here).unwrap(), b.add(there).unwrap());
+    assert_eq!((a.add(here), b.add(there)), (Some(0), Some(0)));
     if limit.is_some() {
         assert_eq!(a.poll(Time::ZERO), Some(Event::Ready(0, true)));
         assert_eq!(b.poll(Time::ZERO), Some(Event::Ready(0, true)));
@@ -88,7 +88,7 @@ fn a_ring_without_room_refuses_and_goes_on_when_something_was_read() {
 fn a_peer_without_credits_turns_them_off() {
     let (here, there) = pair(Size::new(1 << 20, 256));
     let (mut a, mut b) = (Host::new(&settings(Some(4096))), Host::new(&settings(None)));
-    (a.add(here).unwrap(), b.add(there).unwrap());
+    assert_eq!((a.add(here), b.add(there)), (Some(0), Some(0)));
     assert_eq!(a.post(Time::ZERO, 0, 64, 0), Post::Full, "the peer has not said anything");
     b.without_credits(Time::ZERO, 0);
     assert!(b.write(Time::ZERO, 0, 7, 64, |_| {}).unwrap());
