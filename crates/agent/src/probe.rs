@@ -2,6 +2,8 @@
 //!
 //! Invariant: nothing is opened but for reading, and nothing is changed.
 
+mod credits;
+
 use crate::args;
 use crate::failure::{self, Failure};
 use forebay_linux::Root;
@@ -61,6 +63,7 @@ fn findings(root: &Root, machine: &Machine) -> Vec<Finding> {
     sense(root, machine, &mut found);
     act(root, machine, &mut found);
     mark(root, machine, &mut found);
+    credits::credits(root, machine, &mut In(&mut found, "credits"));
     found
 }
 

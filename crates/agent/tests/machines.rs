@@ -107,6 +107,27 @@ fn resctrl_is_there_or_can_be_mounted() {
     assert!(!can && why.contains("mount -t resctrl resctrl /sys/fs/resctrl"), "{why}");
 }
 
+/// Xeon Silver 4309Y: 12 MiB in 12 ways for each socket, by its data sheet. The RDMA device is at the second socket.
+#[test]
+fn the_limit_of_unread_data_is_three_quarters_of_the_cache_next_to_the_rdma_device() {
+    let found = probe(&tree("icx-2s"));
+    let (can, why) = of(&found, "last-level cache");
+    assert!(can && why.contains("L3, 2 of 12 MiB, 12 ways, lines of 64 B"), "{why}");
+    let (can, why) = of(&found, "limit");
+    assert!(
+        can && why.contains("9 MiB, 147456 lines: the L3 of 12 MiB of the RDMA device's node 1"),
+        "{why}"
+    );
+    let (can, why) = of(&found, "RDMA mlx5_0");
+    assert!(can && why.contains("4: ACTIVE, memory node 1"), "{why}");
+    let (can, why) = of(&found, "DDIO");
+    assert!(!can && why.contains("modprobe msr"), "{why}");
+    let (can, why) = of(&probe(&tree("zen4-2s")), "DDIO");
+    assert!(!can && why.contains("only Intel processors"), "{why}");
+    let (can, why) = of(&probe(&tree("zen4-2s")), "limit");
+    assert!(!can && why.contains("names no data cache"), "{why}");
+}
+
 /// Every machine gives an answer to everything. Prints how fast; no time fails it.
 #[test]
 fn the_machine_at_hand_is_probed() {
@@ -118,7 +139,9 @@ fn the_machine_at_hand_is_probed() {
     });
     let best = took.min().expect("ten tries");
     println!("a probe of this machine takes {best:?}");
-    for name in ["I_S", "B_S", "memory bandwidth", "softnet", "cgroup.freeze", "tcx"] {
+    for name in
+        ["I_S", "B_S", "memory bandwidth", "softnet", "cgroup.freeze", "tcx", "limit", "DDIO"]
+    {
         of(&found, name);
     }
 }

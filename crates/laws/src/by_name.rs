@@ -119,7 +119,7 @@ macro_rules! registry {
 
         impl $of {
             /// One event. Actions are added to `acts`, which the caller clears.
-            #[inline]
+            #[inline(always)]
             pub fn step(
                 &mut self,
                 now: forebay_units::Time,

@@ -6,8 +6,8 @@
 //!
 //! One module per role, each with its pair of events and actions, its trait and its registry: [`flow`] at a sender,
 //! [`grant`] at a receiving host, [`credit`] for a flow at its receiver, [`group`] for an aggregate in a switch, [`host`] for a host's
-//! memory path, [`pool`] for credits of a receiver's cache. [`host_driver`] runs a host law over counters and a throttle, [`pool_driver`] a
-//! pool law over requests, modelled or real.
+//! memory path, [`pool`] for credits of a receiver's cache. [`host_driver`] runs a host law over counters and a throttle.
+//! `forebay-credits` runs a pool law over requests, modelled or real.
 //!
 //! Invariant: `no_std`, no `unsafe`, nothing but `forebay-units` below it.
 #![no_std]
@@ -28,7 +28,6 @@ mod linux_window;
 pub mod log;
 pub mod params;
 pub mod pool;
-pub mod pool_driver;
 #[cfg(test)]
 mod testing;
 

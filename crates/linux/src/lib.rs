@@ -12,6 +12,7 @@
 
 pub mod board;
 pub mod bpf;
+pub mod caches;
 pub mod capabilities;
 pub mod cgroup;
 mod clock;

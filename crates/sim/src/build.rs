@@ -351,7 +351,7 @@ impl<'a> Maker<'a> {
             hosts[client as usize].add_observer(PoolSamples::new(every, servers));
         }
         for (connection, one) in (0u32..).zip(self.common.connections.iter()) {
-            let pool = pools.driver(connection, one)?;
+            let pool = pools.account(connection, one)?;
             hosts[one.client as usize].add_client(connection, pool);
             hosts[one.server as usize].add_server(connection, pools.shares(one));
         }

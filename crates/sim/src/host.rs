@@ -45,7 +45,7 @@ pub(crate) use observers::{AnyObserver, Deliveries, Observer};
 pub(crate) use paused_destinations::{PAUSED_FOR, ResumeRequests};
 pub(crate) use pool_samples::PoolSamples;
 pub(crate) use receiving::Delivered;
-pub(crate) use rpc::{Ends, Shares};
+pub(crate) use rpc::{Credits, Ends, Shares};
 pub(crate) use sender_waits::SenderWaits;
 pub(crate) use sending::Sent;
 

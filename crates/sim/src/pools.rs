@@ -3,9 +3,9 @@
 use crate::host::{Common, Shares};
 use crate::law::law;
 use crate::options::SimError;
+use forebay_credits::Account;
 use forebay_host::memory::settings::LINE;
 use forebay_laws::pool::{PoolParams, PoolStart};
-use forebay_laws::pool_driver::PoolDriver;
 use forebay_scenario::model::{Rpc, Scenario};
 use forebay_scenario::workload::Connection;
 use forebay_units::random::{Purpose, Stream};
@@ -71,11 +71,11 @@ impl<'a> Pools<'a> {
         ddio.map_or(Bytes::ZERO, |ddio| ddio.cache)
     }
 
-    /// The driver of a connection, if its entry has a pool.
+    /// The credits of a connection, if its entry has a pool.
     ///
     /// # Errors
     /// If there is no such law, or a parameter of it.
-    pub fn driver(&self, number: u32, of: &Connection) -> Result<Option<PoolDriver>, SimError> {
+    pub fn account(&self, number: u32, of: &Connection) -> Result<Option<Account>, SimError> {
         let Some(pool) = entry(self.common, of).acting_pool() else { return Ok(None) };
         let mut params = law(&pool.law, &pool.params, PoolParams::new, PoolParams::set)?;
         if let Some(log) = self.common.law_taps.as_ref().and_then(|taps| taps.pool(number)) {
@@ -94,8 +94,8 @@ impl<'a> Pools<'a> {
             )
             .key(),
         };
-        let driver = PoolDriver::new(&params, of.start, at);
-        Ok(Some(if pool.active_only { driver.counts_active() } else { driver }))
+        let account = Account::new(&params, of.start, at);
+        Ok(Some(if pool.active_only { account.counts_active() } else { account }))
     }
 }
 

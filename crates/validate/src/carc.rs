@@ -3,6 +3,7 @@
 //! The readings stand at the top of `validation/carc/rows.toml`.
 
 use crate::bench::{mean, run};
+use crate::credits;
 use crate::hostcc;
 use crate::jobs::{Cores, Job};
 use crate::measured::Measured;
@@ -60,15 +61,18 @@ pub(crate) const TAILS: [&str; BUNDLES.len()] = [
     "tails-lifo16four",
 ];
 
-/// What can be run by itself: each reading, hostCC's host, and the 99th percentiles of each reading.
+/// What can be run by itself: each reading, hostCC's host, the scripts of the library, and the 99th percentiles of each reading.
 pub(crate) fn parts() -> Vec<&'static str> {
-    BUNDLES.iter().map(|bundle| bundle.name).chain([TENSION]).chain(TAILS).collect()
+    BUNDLES.iter().map(|bundle| bundle.name).chain([TENSION, credits::PART]).chain(TAILS).collect()
 }
 
 /// The part that a row belongs to: its reading, the last word of its id, or the 99th percentiles of that reading.
 pub(crate) fn part_of(row: &Row) -> &str {
     if row.id.starts_with(TENSION) {
         return TENSION;
+    }
+    if row.id.starts_with(credits::PART) {
+        return credits::PART;
     }
     let reading = row.id.rsplit('-').next().unwrap_or_default();
     match BUNDLES.iter().position(|bundle| bundle.name == reading) {
@@ -196,6 +200,9 @@ pub(crate) fn measure(cores: &Cores<'_>, part: Option<&str>, quick: bool) -> Mea
     let mut measured = Measured::new();
     if wanted(TENSION) {
         tension(quick, &mut measured);
+    }
+    if wanted(credits::PART) {
+        credits::measure(quick, &mut measured);
     }
     for Bundle { name, .. } in bundles {
         let of = |scheme, load| &found[&(name, scheme, load)];

@@ -11,6 +11,7 @@ mod analytic;
 mod bench;
 mod carc;
 mod chart;
+mod credits;
 mod curves;
 mod dilemma;
 mod expresspass;

@@ -1,6 +1,6 @@
 //! The rows of every suite read, and those that wait for their experiments are complete.
 
-use forebay_validate::{Row, SUITES, Verdict, only_by_name, pitfalls, rows, rows_of, table};
+use forebay_validate::{Row, SUITES, Verdict, only_by_name, pitfalls, rows, rows_of, run, table};
 use std::collections::BTreeSet;
 
 /// The bundles of readings that `validation/hiercc/rows.toml` fixes, as ids end.
@@ -110,4 +110,25 @@ fn no_suite_has_settings_that_can_only_end_badly_but_on_purpose() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert_eq!(used.len(), ON_PURPOSE.len(), "each reason is one of a scenario");
+}
+
+/// Requests wait for credits in each script, and the library posts all of them when the simulator does.
+#[test]
+fn the_credit_library_posts_requests_in_the_order_and_at_the_times_of_the_simulator() {
+    let rows = run("carc/credits", true);
+    assert_eq!(rows.len(), 3);
+    for row in rows {
+        assert_eq!(
+            (row.measured, row.verdict),
+            (Some(0.0), Verdict::In),
+            "{}: {}",
+            row.id,
+            row.note
+        );
+        assert!(
+            row.note.contains("requests waited") && !row.note.contains(" 0 requests"),
+            "{}",
+            row.note
+        );
+    }
 }

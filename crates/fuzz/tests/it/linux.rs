@@ -1,6 +1,8 @@
 //! What a machine's files may say, and recordings, after edits: no parser panics, and what is refused is refused with a sentence.
 
+use forebay_credits::Limit;
 use forebay_fuzz::{Edits, each, is_a_sentence};
+use forebay_linux::caches::{caches, rdma_devices};
 use forebay_linux::capabilities::{Capabilities, MARKS};
 use forebay_linux::cgroup::Cgroups;
 use forebay_linux::counters::{Counters, pressure, protocol, softnet};
@@ -62,6 +64,10 @@ fn trees_of_a_machine() {
         if let Some(Resctrl { bandwidth: Some(of), .. }) = Resctrl::read(&root) {
             of.takes(40);
         }
+        for of in caches(&root) {
+            let _ = Limit::choose(&[of], None, 25);
+        }
+        rdma_devices(&root);
         for nic in Nic::all(&root) {
             nic.pci.map(|pci| iio_of(&root, &pci));
         }

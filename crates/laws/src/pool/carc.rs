@@ -132,6 +132,7 @@ impl PoolLaw for Carc {
         carc
     }
 
+    #[inline(always)] // a driver knows which event it is, and most of this falls away
     fn step(&mut self, now: Time, seen: PoolSeen<'_>, acts: &mut Acts<PoolAct>) {
         match seen.event {
             PoolEvent::Connections(n) => self.connections(n),
@@ -185,6 +186,7 @@ impl Carc {
     }
 
     /// Counts time with credits out.
+    #[inline]
     fn pass(&mut self, now: Time, out: bool) {
         if out {
             self.busy += now.since(self.at);

@@ -2,10 +2,10 @@
 
 use crate::build::Built;
 use crate::host::Common;
+use crate::host::Credits;
 use crate::ideals::Ideals;
 use crate::node::AnyNode;
 use crate::rpc::Call;
-use forebay_laws::pool_driver::PoolDriver;
 use forebay_record::{ConnectionRow, CreditPool, RpcRow};
 use forebay_scenario::model::Scenario;
 use forebay_units::Bytes;
@@ -41,10 +41,10 @@ pub(super) fn connections(built: &Built, nodes: &[AnyNode]) -> Vec<ConnectionRow
 }
 
 /// What held the requests of a client back.
-fn credits(of: &PoolDriver) -> CreditPool {
-    let counts = of.counts();
+fn credits(of: Credits<'_>) -> CreditPool {
+    let counts = of.requests.counts();
     CreditPool {
-        limit: of.limit(),
+        limit: of.account.limit(),
         most: counts.most_outstanding,
         requests: counts.requests,
         blocked: counts.blocked,

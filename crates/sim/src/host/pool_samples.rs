@@ -42,10 +42,10 @@ impl Observer for PoolSamples {
             let Some(at) = self.servers.iter().position(|one| *one == server) else { continue };
             let sample = &mut self.taken[from + at];
             *sample = sample.and(CreditsSample {
-                outstanding: pool.totals().outstanding,
-                limit: pool.limit(),
-                delta: pool.delta(),
-                blocked: pool.totals().blocked.into(),
+                outstanding: pool.account.totals().outstanding,
+                limit: pool.account.limit(),
+                delta: pool.account.delta(),
+                blocked: pool.account.totals().blocked.into(),
                 longest: pool.blocked_since().map_or(Span::ZERO, |since| now.since(since)),
             });
         }

@@ -4,8 +4,8 @@ use super::Host;
 use super::timers::Due;
 use crate::flow_map::FlowMap;
 use crate::rpc::{Call, Client, Server, Then};
+use forebay_credits::{ACTIVE, Account, Post, Requests, Returns, Timing};
 use forebay_engine::Out;
-use forebay_laws::pool_driver::{ACTIVE, PoolDriver};
 use forebay_scenario::model::Rpc;
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{FlowId, Kind, Packet};
@@ -30,8 +30,8 @@ pub(crate) struct End {
     delivered: u64,
     before: u64, // delivered before the warm-up ended
     done: Option<Time>,
-    pool: Option<Box<Pool>>,       // of a client
-    returns: Option<Box<Returns>>, // of a server
+    pool: Option<Box<Pool>>,         // of a client
+    returns: Option<Box<Returning>>, // of a server
 }
 
 #[derive(Clone, Debug)]
@@ -43,7 +43,8 @@ enum Role {
 /// What holds the requests of a client to credits of its server's cache.
 #[derive(Clone, Debug)]
 struct Pool {
-    driver: PoolDriver,
+    account: Account,
+    requests: Requests,
     armed: Time,    // timer that is set for it
     explicit: bool, // credits come back in messages of their own
     piece: u64,     // most bytes that are charged at once
@@ -56,24 +57,34 @@ impl Pool {
         let mut left = bytes;
         while left > 0 {
             let piece = left.min(pool.piece);
-            if pool.driver.request(now, piece) {
+            if pool.account.request(&mut pool.requests, now, piece, 0) == Post::Go {
                 writes.push(piece);
             }
             left -= piece;
         }
     }
+
+    /// The response to the oldest request came.
+    fn complete(&mut self, now: Time, writes: &mut Vec<u64>) {
+        let done = self.account.complete(&mut self.requests, now, |of| writes.push(of.bytes));
+        assert!(done.is_some(), "what comes back was posted");
+    }
 }
 
-/// Credits that a server returns in messages of its own: the bytes of requests that it has read, counted from the beginning.
+/// Credits that a server returns in messages of its own: the bytes of requests that it has read.
 #[derive(Clone, Debug)]
-struct Returns {
+struct Returning {
     shares: Shares,
     seen: Option<Time>, // when something was last read, where only active connections share the cache
-    read: u64,
-    announced: u64, // bytes of `read` that the last message had
-    repeats: u32,   // of the last message
-    due: Time,      // of the next, if `read` does not rise
+    of: Returns,        // unit: bytes
     armed: Time,
+}
+
+impl Returning {
+    /// The application has read the first `read` bytes. Whether a message leaves now.
+    fn read(&mut self, now: Time, read: u64, active: u32) -> bool {
+        self.of.read(&TIMING, now, read, self.shares.batch(active))
+    }
 }
 
 /// A server's cache, of which connections have shares.
@@ -94,38 +105,27 @@ impl Shares {
     }
 }
 
-/// Longest that a server keeps credits back for company.
-///
-/// Assumption: 10 us (sheet).
-const KEEP: Span = Span::from_us(10);
+/// When a server's messages leave.
+const TIMING: Timing = Timing {
+    // Assumption: 10 us (sheet).
+    keep: Span::from_us(10),
+    // Assumption: 200 us, more than most round trips.
+    repeat: Span::from_us(200),
+    // Assumption: 8; where a tenth of all is lost, the message and all of these are once in a billion times.
+    repeats: 8,
+};
 
-/// A message that was the last is repeated so often, in case it was lost.
-///
-/// Assumption: 8; where a tenth of all is lost, the message and all of these are once in a billion times.
-const REPEATS: u32 = 8;
+/// Credits of a client, with the requests that they are of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Credits<'a> {
+    pub account: &'a Account,
+    pub requests: &'a Requests,
+}
 
-/// Time to the first repetition; each later one takes twice as long.
-///
-/// Assumption: 200 us, more than most round trips.
-const REPEAT: Span = Span::from_us(200);
-
-impl Returns {
-    /// The application has read the first `read` bytes. Whether a message leaves now.
-    fn read(&mut self, now: Time, read: u64, active: u32) -> bool {
-        if read > self.read && self.read == self.announced {
-            self.due = now.saturating_add(KEEP);
-        }
-        self.read = read;
-        read - self.announced >= self.shares.batch(active).max(1)
-    }
-
-    /// A message leaves. Returns the number of bytes in it.
-    fn announce(&mut self, now: Time) -> u64 {
-        self.repeats = if self.read > self.announced { 0 } else { self.repeats + 1 };
-        self.announced = self.read;
-        let again = (self.repeats < REPEATS).then(|| REPEAT * (1 << self.repeats));
-        self.due = again.map_or(Time::MAX, |span| now.saturating_add(span));
-        self.announced
+impl Credits<'_> {
+    /// When the request was made that has waited longest, if any waits.
+    pub fn blocked_since(self) -> Option<Time> {
+        self.account.blocked_since(self.requests)
     }
 }
 
@@ -136,8 +136,8 @@ impl End {
     }
 
     /// What holds its requests to credits of the server's cache, where something does.
-    pub fn pool(&self) -> Option<&PoolDriver> {
-        self.pool.as_ref().map(|pool| &pool.driver)
+    pub fn pool(&self) -> Option<Credits<'_>> {
+        self.pool.as_ref().map(|pool| Credits { account: &pool.account, requests: &pool.requests })
     }
 
     /// The client, and when it had completed all it will ever issue; `None` at the server's end.
@@ -197,7 +197,7 @@ impl Ends {
 
 impl Host {
     /// Puts the client of a connection here; `pool` holds its requests to credits.
-    pub fn add_client(&mut self, connection: u32, pool: Option<PoolDriver>) {
+    pub fn add_client(&mut self, connection: u32, pool: Option<Account>) {
         let of = self.common.connections[connection as usize];
         let common = self.common.clone();
         let rpc = common.rpc(of.traffic);
@@ -205,11 +205,12 @@ impl Host {
         let waits_for = if rpc.response.is_some() { of.responses } else { of.requests };
         let ends = self.ends_mut();
         let index = ends.add(connection, role, waits_for);
-        if let Some(driver) = pool {
+        if let Some(account) = pool {
             let fragment = rpc.acting_pool().and_then(|pool| pool.fragment);
             let explicit = rpc.returns_credits_in_messages();
             let piece = fragment.map_or(u64::MAX, Bytes::get);
-            let pool = Pool { driver, armed: Time::MAX, explicit, piece };
+            let requests = Requests::growing();
+            let pool = Pool { account, requests, armed: Time::MAX, explicit, piece };
             if explicit {
                 ends.credited.set(FlowId(of.requests), index);
             }
@@ -226,10 +227,8 @@ impl Host {
         let role = Role::Server(Server::new(self.common.seed, &of, self.common.rpc(of.traffic)));
         let ends = self.ends_mut();
         let index = ends.add(connection, role, of.requests);
-        let (due, armed) = (Time::MAX, Time::MAX);
-        let (read, announced, repeats, seen) = (0, 0, 0, None);
-        let returns =
-            |shares| Box::new(Returns { shares, seen, read, announced, repeats, due, armed });
+        let (of, armed, seen) = (Returns::default(), Time::MAX, None);
+        let returns = |shares| Box::new(Returning { shares, seen, of, armed });
         ends.ends[index as usize].returns = shares.map(returns);
     }
 
@@ -300,7 +299,7 @@ impl Host {
                 while let Some((call, then)) = client.complete(rpc, now, upto) {
                     ends.calls.push(call);
                     if let Some(pool) = pool.as_mut().filter(|pool| !pool.explicit) {
-                        pool.driver.complete(now, |bytes| writes.push(bytes));
+                        pool.complete(now, writes);
                     }
                     match then {
                         Then::Write(bytes) => Pool::request(pool, now, bytes, writes),
@@ -328,7 +327,7 @@ impl Host {
                 }
                 let active = ends.note_active(now, index);
                 let returns = ends.ends[index as usize].returns.as_mut();
-                if returns.is_some_and(|returns| returns.read(now, upto, active)) {
+                if returns.is_some_and(|of| of.read(now, upto, active)) {
                     self.return_credits(now, index);
                 }
                 of.responses
@@ -350,7 +349,8 @@ impl Host {
         let ack = cfg.ack_again(&requests, self.common.addrs[of.client as usize], Bytes::ZERO);
         let Shares { connections, active_only, .. } = returns.shares;
         let stamp = if active_only { (connections + active).max(1) } else { 0 };
-        let message = Packet { kind: Kind::Grant, seq: returns.announce(now), stamp, ..ack };
+        let message =
+            Packet { kind: Kind::Grant, seq: returns.of.announce(&TIMING, now), stamp, ..ack };
         self.nic.enqueue(now, &message);
     }
 
@@ -360,9 +360,11 @@ impl Host {
         let Some(index) = ends.credited.get(packet.flow) else { return false };
         let end = &mut ends.ends[index as usize];
         if let Some(pool) = &mut end.pool {
-            pool.driver.consumed(now, packet.seq, |bytes| ends.writes.push(bytes));
+            let Pool { account, requests, .. } = &mut **pool;
+            let writes = &mut ends.writes;
+            account.consumed(requests, now, packet.seq, |of| writes.push(of.bytes));
             if packet.stamp > 0 {
-                pool.driver.announced(now, packet.stamp, |bytes| ends.writes.push(bytes));
+                account.announced(requests, now, packet.stamp, |of| writes.push(of.bytes));
             }
         }
         self.arm_pool(index);
@@ -380,14 +382,15 @@ impl Host {
                 return;
             }
             returns.armed = Time::MAX;
-            if returns.due <= now {
+            if returns.of.due() <= now {
                 self.return_credits(now, index);
             }
             return self.arm_pool(index);
         }
         let Some(pool) = end.pool.as_mut().filter(|pool| pool.armed == now) else { return };
         pool.armed = Time::MAX;
-        pool.driver.wake(now, |bytes| ends.writes.push(bytes));
+        let writes = &mut ends.writes;
+        pool.account.wake(&mut pool.requests, now, |of| writes.push(of.bytes));
         let onto = self.common.connections[end.connection as usize].requests;
         self.arm_pool(index);
         self.write(now, onto);
@@ -398,8 +401,8 @@ impl Host {
         let Some(ends) = &mut self.rpc else { return };
         let end = &mut ends.ends[index as usize];
         let (due, armed) = match (&mut end.pool, &mut end.returns) {
-            (Some(pool), _) if end.done.is_none() => (pool.driver.due(), &mut pool.armed),
-            (_, Some(returns)) => (returns.due, &mut returns.armed),
+            (Some(pool), _) if end.done.is_none() => (pool.account.due(), &mut pool.armed),
+            (_, Some(returns)) => (returns.of.due(), &mut returns.armed),
             _ => return,
         };
         if due < *armed {

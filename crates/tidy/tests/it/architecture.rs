@@ -7,9 +7,10 @@ use std::collections::BTreeSet;
 use std::fs;
 
 /// Each crate, and those that it may use: the arrows of the picture. None points up.
-const USES: [(&str, &[&str]); 22] = [
+const USES: [(&str, &[&str]); 27] = [
     ("units", &[]),
     ("laws", &["units"]),
+    ("credits", &["units", "laws"]),
     ("wire", &["units"]),
     ("engine", &["units"]),
     ("host", &["units", "wire"]),
@@ -17,12 +18,27 @@ const USES: [(&str, &[&str]); 22] = [
     ("net", &["units", "laws", "wire", "engine"]),
     ("record", &["units"]),
     ("scenario", &["units", "laws", "host"]),
-    ("sim", &["units", "laws", "wire", "engine", "host", "transport", "net", "record", "scenario"]),
+    (
+        "sim",
+        &[
+            "units",
+            "laws",
+            "credits",
+            "wire",
+            "engine",
+            "host",
+            "transport",
+            "net",
+            "record",
+            "scenario",
+        ],
+    ),
     (
         "validate",
         &[
             "units",
             "laws",
+            "credits",
             "wire",
             "engine",
             "host",
@@ -41,16 +57,21 @@ const USES: [(&str, &[&str]); 22] = [
     ("cli", &["units", "laws", "record", "scenario", "sim", "validate", "study"]),
     ("python", &["units", "laws", "record", "scenario", "sim", "study", "cli"]), // and brings the command
     ("abi", &[]),
-    ("bpf", &[]), // its tests read its objects as linux does
-    ("linux", &[]),
-    ("agent", &["units", "laws", "record", "scenario", "linux", "abi", "bpf"]),
+    ("bpf", &[]),            // its tests read its objects as linux does
+    ("linux", &["credits"]), // the type of a cache
+    ("agent", &["units", "laws", "credits", "record", "scenario", "linux", "abi", "bpf"]),
+    ("credits-c", &["units", "credits", "linux"]),
+    ("credits-ring", &["units", "laws", "credits", "linux"]),
+    ("credits-verbs", &["units", "laws", "credits"]),
+    ("carc-bench", &["units", "credits", "credits-ring", "credits-verbs", "linux", "record"]),
 ];
 
 /// Crates of one simulation: no text of users, no law by name.
 const MODELS: [&str; 8] = ["units", "engine", "wire", "net", "host", "transport", "sim", "record"];
 
 /// Files outside `scenario` that parse TOML or JSON, and of whom.
-const PARSERS: [&str; 10] = [
+const PARSERS: [&str; 11] = [
+    "carc-bench/src/traffic.rs",    // its own child processes
     "agent/src/run/orders.rs",      // of its own guard
     "study/",                       // manifests of runs
     "cli/src/bench/mod.rs",         // its own child processes
@@ -64,8 +85,9 @@ const PARSERS: [&str; 10] = [
 ];
 
 /// Crates whose code may open files, and the one file of `scenario` that does.
-const OPENS_FILES: [&str; 9] = [
+const OPENS_FILES: [&str; 10] = [
     "agent/",
+    "carc-bench/",
     "chaos/",
     "cli/",
     "linux/",
@@ -76,8 +98,11 @@ const OPENS_FILES: [&str; 9] = [
     "scenario/src/load.rs",
 ];
 
-/// The only files with unsafe code: one prefetch hint, and system calls that no library has a safe form of, and tables for Arrow.
-const UNSAFE: [&str; 8] = [
+/// The only files with unsafe code: one prefetch hint, system calls that no library has a safe form of, tables for Arrow, functions for C,
+/// and calls of libibverbs.
+const UNSAFE: [&str; 10] = [
+    "credits-c/src/lib.rs",
+    "credits-verbs/src/sys.rs",
     "engine/src/prefetch.rs",
     "linux/src/shared.rs",
     "linux/src/bpf/sys.rs",
@@ -89,7 +114,7 @@ const UNSAFE: [&str; 8] = [
 ];
 
 /// Crates that do without the standard library.
-const NO_STD: [&str; 4] = ["units", "laws", "wire", "abi"];
+const NO_STD: [&str; 5] = ["units", "laws", "credits", "wire", "abi"];
 
 /// Folders of crates, by name.
 fn folders() -> BTreeSet<String> {
