@@ -34,7 +34,7 @@ def main():
     if missing:
         print(f"skipped: the C library: {missing[0]} is not installed")
         return
-    run("cargo", "build", "--locked", "--release", "--quiet", "-p", "forebay-credits-c", cwd=ROOT)
+    run("cargo", "build", "--locked", "--release", "--quiet", "-p", "forebay", "-p", "forebay-carc-bench", "-p", "forebay-credits-c", cwd=ROOT)
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         run(sys.executable, ROOT / "packaging/credits-c.py", folder / "usr")
