@@ -29,6 +29,7 @@ sys.path.insert(0, str(ROOT / "crates/record/tests/browser"))
 import report  # noqa: E402
 
 LAWS = "for law in dctcp cubic reno swift nv; do forebay run --preset websearch --set transport.law=$law --seeds 1,2,3,4,5 --out laws/$law; done"
+HOST = "forebay run --preset host-congestion --set output.memory.every=1us --set stop.time=9ms --set output.warmup=1ms --set 'host.override[0].memory.antagonist[0].start=2ms' --out host"
 SWEEP = "forebay sweep --preset websearch --set 'sweep={\"transport.law\"=[\"dctcp\",\"cubic\",\"reno\"],\"traffic[0].load\"=[0.2,0.4,0.6,0.8]}' --seeds 1,2,3 --out compared"
 BURSTS = "forebay sweep scenarios/host/bursts.toml --out bursts"
 WAKE = "scenarios/host/wake.toml --set 'host.override[0].memory.control.params=%s' --out"
@@ -39,10 +40,10 @@ NICS = (
 
 
 class Page:
-    """A picture of a page: from the top of one element to the end of another one, at a width."""
+    """A picture of a page: from the top of one element to the end of another one, at a width; up to so many pixels."""
 
-    def __init__(self, commands, page, width, first, last, before=""):
-        self.commands, self.page, self.width, self.first, self.last, self.before = commands, page, width, first, last, before
+    def __init__(self, commands, page, width, first, last, before="", most=4000):
+        self.commands, self.page, self.width, self.first, self.last, self.before, self.most = commands, page, width, first, last, before, most
 
     def draw(self, folder, to):
         found = report.chromium()
@@ -57,7 +58,7 @@ class Page:
             if self.before:
                 browser.value(self.before)
                 browser.settle(ms=200)
-            box = browser.value(BOX % (json.dumps(self.first), json.dumps(self.last)))
+            box = browser.value(BOX % (json.dumps(self.first), json.dumps(self.last), self.most))
             clip = {"x": 0, "y": box["from"], "width": box["width"], "height": box["height"], "scale": 1}
             made = browser.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
             to.write_bytes(base64.b64decode(made["data"]))
@@ -66,12 +67,12 @@ class Page:
             browser.close()
 
 
-BOX = """((first, last) => { const top = document.querySelector(first), end = document.querySelector(last);
+BOX = """((first, last, most) => { const top = document.querySelector(first), end = document.querySelector(last);
 if (!top || !end) throw new Error(`the page has no ${top ? last : first}`);
-const from = Math.max(0, Math.floor(top.getBoundingClientRect().top + scrollY) - 8), to = Math.ceil(end.getBoundingClientRect().bottom + scrollY) + 8;
+const from = Math.max(0, Math.floor(top.getBoundingClientRect().top + scrollY) - 8), to = Math.min(from + most, Math.ceil(end.getBoundingClientRect().bottom + scrollY) + 8);
 const words = [...document.querySelectorAll('h1, h2, h3, figcaption, .tiles dt, svg .axis-title')].filter(e => {
 const b = e.getBoundingClientRect(); return b.width && b.top + scrollY >= from && b.bottom + scrollY <= to; });
-return { from, height: to - from, width: innerWidth, captions: words.map(e => e.textContent.replace(/\\s+/g, ' ').trim()).filter(Boolean) }; })(%s, %s)"""
+return { from, height: to - from, width: innerWidth, captions: words.map(e => e.textContent.replace(/\\s+/g, ' ').trim()).filter(Boolean) }; })(%s, %s, %d)"""
 
 
 class Drawing:
@@ -111,10 +112,10 @@ class Playground:
 SCRIPT = "{here}/host-congestion.py"
 PICTURES = {
     "websearch-report.png": Page(["forebay run --preset websearch --out a"], "a/report.html", 1180, "body", "#slowdown-by-size"),
-    "host-congestion-report.png": Page(["forebay run --preset host-congestion --out host"], "host/report.html", 1084, "#host-over-time", "#host-over-time"),
+    "host-congestion-report.png": Page([HOST], "host/report.html", 1084, "#host-over-time", "#host-over-time"),
     "compare-page.png": Page([LAWS, "forebay compare laws/*"], "compare.html", 1180, "body", "section"),
     "sweep-page.png": Page([SWEEP], "compared/index.html", 1180, "body", "section"),
-    "why-panel.png": Page(["forebay run --preset websearch --seeds 1 --set 'output.why={}' --out b"], "b/report.html", 1100, "#why", "#why", "document.querySelectorAll('#why details')[1].open = true"),
+    "why-panel.png": Page(["forebay run --preset websearch --seeds 1 --set 'output.why={}' --out b"], "b/report.html", 1100, "#why", "#why", "document.querySelectorAll('#why details')[1].open = true", 770),
     "carc-unread.png": Page(["forebay run scenarios/carc-fast-producer.toml --out without --set 'traffic[0].pool.enabled=false'"], "without/report.html", 1082, "#host-over-time", "#host-over-time"),
     "dctcp-sawtooth.svg": Suite("analytic"),
     "host-bursts.svg": Drawing([BURSTS], f"{SCRIPT} bursts bursts"),

@@ -220,7 +220,7 @@ impl Estimate {
         all.samples = samples.rows;
         let links = ports.min(MOST_BUNDLES);
         let fixed = hosts.names.len() as f64 + 1.0 + ports + links;
-        all.rows = samples.rows + all.flows + all.endless + all.rpcs + fixed;
+        all.rows = samples.rows + all.flows + 2.0 * all.endless + all.rpcs + fixed;
         all.disk = samples.disk
             + (all.flows + all.endless) * FLOW_ROW
             + ports * PORT_ROW

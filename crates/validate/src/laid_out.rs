@@ -71,6 +71,5 @@ pub(crate) fn scenarios(measure: impl FnOnce()) -> Looked {
     let found = Arc::<Mutex<Looked>>::default();
     // What is made of no results may panic.
     let _ = catch_unwind(AssertUnwindSafe(|| with(&Some(Arc::clone(&found)), measure)));
-    let looked = found.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    looked
+    found.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }

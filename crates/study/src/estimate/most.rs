@@ -47,9 +47,10 @@ pub fn rows(scenario: &Scenario, plan: &Plan, hosts: &Hosts) -> (f64, f64) {
     let of_pauses = if pauses { ports * (classes + 1.0) + length.as_secs_f64() * 1e3 } else { 0.0 };
     let memory = (0..plan.hosts).filter(|n| scenario.host.memory_at(&plan.names[*n]).is_some());
     let explained = if scenario.output.why.is_some() { (flows + rpcs) * PARTS } else { 0.0 };
+    // Each flow has a row, and one more if it has not ended.
     let others = each_host
         + 1.0
-        + flows
+        + 2.0 * flows
         + connections
         + rpcs
         + ports

@@ -108,8 +108,11 @@ impl Pilot {
         let samples = sampled(record) as f64 * longer;
         let others = record.rows() as f64
             - sampled(record) as f64
-            - (record.flows.len() + record.rpcs.len()) as f64;
-        let flows = of.flows + of.endless + 2.0 * record.connections.len() as f64;
+            - (record.flows.len() + record.rpcs.len() + record.unfinished.len()) as f64;
+        // A flow that has no end, or does not keep up, is a row of those that have not ended as well.
+        let unfinished =
+            of.endless.max(if ends || keeps_up { 0.0 } else { record.unfinished.len() as f64 });
+        let flows = of.flows + of.endless + unfinished + 2.0 * record.connections.len() as f64;
         let links = record.links.len() as f64;
         of.fill_rows(Rows { samples, links, all: samples + others + flows + of.rpcs });
     }
