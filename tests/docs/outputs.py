@@ -17,7 +17,7 @@ import tempfile
 import commands
 
 BLOCK = re.compile(r"(?:<!-- commands: (\w+)[^\n]*-->\n)?```(\w*)\n(.*?)```|^#+ ", re.DOTALL | re.MULTILINE)
-MACHINE = re.compile(r"forebay (agent|bench|watch|doctor|check)\b")
+MACHINE = re.compile(r"forebay (agent|bench|watch|doctor|check)\b|cargo run -p forebay-carc-bench")
 
 
 def pages():

@@ -552,7 +552,7 @@ fn every_column_and_every_key_is_explained() {
         let of = *run.flows.last().unwrap();
         let last = run.flows.iter().map(|flow| flow.flow).max().unwrap();
         let (flow, start) = (last + 1, Time::ZERO);
-        run.flows.push(FlowRow { flow, traffic: 2, start, delivered: None, acked: None, ..of });
+        run.flows.push(FlowRow { flow, traffic: 9, start, delivered: None, acked: None, ..of });
         let waits_for = WaitsFor::Nic;
         run.unfinished.push(UnfinishedRow { flow, waits_for, ..UnfinishedRow::default() });
         // And somebody who pauses others.

@@ -36,22 +36,25 @@ pub(super) fn table(
     rows: &[(String, &Measured)],
     width: usize,
 ) -> String {
-    let column = |at: usize, intervals: bool| -> Vec<String> {
+    // Cells with their intervals where these fit into so many characters.
+    let column = |at: usize, room: usize| -> Vec<String> {
         let cell = |(_, one): &(String, &Measured)| {
             let cell = &one.cells[at];
             let Some(against) = &cell.against else { return value(one, cell) };
-            let interval = interval(one, against).filter(|_| intervals);
-            let interval = interval.map_or(String::new(), |text| format!("({text})"));
-            let shown = match against.word {
-                Word::Same => "same".into(),
-                Word::NoInterval(_) => difference(against),
-                word => spaced(&[&difference(against), &interval, &word.text()]),
+            let shown = |interval: &str| {
+                let shown = match against.word {
+                    Word::Same => "same".into(),
+                    Word::NoInterval(_) => difference(against),
+                    word => spaced(&[&difference(against), interval, &word.text()]),
+                };
+                format!("{:>8}  {shown}", value(one, cell))
             };
-            format!("{:>8}  {shown}", value(one, cell))
+            let interval = interval(one, against).map(|text| shown(&format!("({text})")));
+            interval.filter(|text| text.chars().count() <= room).unwrap_or_else(|| shown(""))
         };
         [names[at].to_string()].into_iter().chain(rows.iter().map(cell)).collect()
     };
-    let first = column(0, false);
+    let first = column(0, 0);
     let titles = rows.iter().map(|(title, _)| title.clone());
     let titles: Vec<String> = [heading.to_string()].into_iter().chain(titles).collect();
     let wide = |lines: &[String]| lines.iter().map(|l| l.chars().count()).max().unwrap_or(0);
@@ -59,8 +62,11 @@ pub(super) fn table(
     let fits = |columns: &[Vec<String>]| {
         left + columns.iter().map(|lines| wide(lines) + 2).sum::<usize>() <= width
     };
-    let all = |intervals| (1..names.len()).map(|at| column(at, intervals)).collect::<Vec<_>>();
-    let columns = Some(all(true)).filter(|columns| fits(columns)).unwrap_or_else(|| all(false));
+    let all = |room| (1..names.len()).map(|at| column(at, room)).collect::<Vec<_>>();
+    // Of two runs, a line that is too long leaves out its own interval; of more, all lines do.
+    let room = if names.len() == 2 { width.saturating_sub(left + 2) } else { 0 };
+    let columns =
+        Some(all(usize::MAX)).filter(|columns| fits(columns)).unwrap_or_else(|| all(room));
     let mut text = String::new();
     let mut rest = &columns[..];
     while !rest.is_empty() {
