@@ -42,7 +42,8 @@ def toml(value: Any) -> str:
         return "[" + ", ".join(toml(one) for one in value) + "]"
     if value is None:
         raise TypeError("None is not a value of a scenario; leave the key out to have its default")
-    raise TypeError(f"a {type(value).__name__} is not a value of a scenario; write a text, a number, a bool, a list or a dict")
+    kind = type(value).__name__
+    raise TypeError(f"a {kind} is not a value of a scenario; write a text, a number, a bool, a list or a dict")
 
 
 def now_utc() -> str:
