@@ -309,7 +309,7 @@ fn each_device(of: Functions, mut take: impl FnMut(String, *mut c_void) -> bool)
             break;
         }
     }
-    // SAFETY: the list came from the library, and nobody keeps a device of it; an open one is held by its context.
+    // SAFETY: the list came from the library, and no device of it is kept; an open one is held by its context.
     unsafe { (of.ibv_free_device_list)(list) };
 }
 

@@ -1,4 +1,4 @@
-//! How far a run is, written into its folder for `forebay watch`. The run does this whether somebody watches or not.
+//! How far a run is, written into its folder for `forebay watch`. A run does this with a watcher and without.
 
 use crate::clock;
 use forebay_record::{Progress, SeedProgress};

@@ -40,7 +40,7 @@ pub(super) fn unfinished(
             _ if flow.gave_up.is_some() => WaitsFor::GaveUp,
             _ if cut_off() => WaitsFor::NoPath,
             Some(waits) => *waits,
-            // The sender is done: all has come, and nobody has read it.
+            // The sender is done: all has arrived, and the application has not read it.
             None => WaitsFor::Reader,
         };
         let received = nodes[flow.dst as usize].host().map(|host| host.received(FlowId(flow.flow)));
