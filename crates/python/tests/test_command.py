@@ -49,13 +49,12 @@ def test_ctrl_c_ends_a_run_with_valid_results(tmp_path: Path) -> None:
     (tmp_path / "long.toml").write_text(SMALL.replace('"20ms"', '"5s"').replace('"300us"', '"5s"'))
     words = [FOREBAY, "run", "long.toml", "--seed", "1", "--out", "cut"]
     process = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
-    for _ in range(3000):
+    for _ in range(30_000):
         if (tmp_path / "cut.partial").exists():
             break
         time.sleep(0.01)
-    time.sleep(0.3)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=120)
+    _, said = process.communicate(timeout=600)
     assert process.returncode == 130, said
     assert "interrupted" in said
     assert (tmp_path / "cut/report.html").exists()

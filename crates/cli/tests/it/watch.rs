@@ -38,11 +38,22 @@ fn bad_spans_get_a_sentence() {
     }
 }
 
+/// First line that a process prints, which goes on.
+#[cfg(unix)]
+fn first_line(of: &mut std::process::Child) -> String {
+    use std::io::Read;
+    let (out, mut line, mut byte) = (of.stdout.as_mut().unwrap(), Vec::new(), [0]);
+    while out.read(&mut byte).unwrap() == 1 && byte != *b"\n" {
+        line.extend(byte);
+    }
+    String::from_utf8(line).unwrap()
+}
+
 /// Files of a run that was watched are those of one that was not, byte by byte.
 #[cfg(unix)]
 #[test]
 fn a_run_at_work_can_be_watched_and_has_the_same_bytes() {
-    use crate::common::{Ran, same_files, wait_until};
+    use crate::common::{Ran, same_files, signal, wait_until};
     let here = Scratch::new();
     // Some seconds of work.
     let busy = SMALL.replace("200KB", "600MB").replace("2ms", "2s").replace("50us", "500us");
@@ -51,12 +62,16 @@ fn a_run_at_work_can_be_watched_and_has_the_same_bytes() {
     assert_eq!(alone.code, Some(0), "{}", alone.err);
     let run = here.start(&["run", "small.toml", "--out", "seen"]);
     wait_until("the run tells how far it is", || here.has("seen.partial/progress.json"));
-    let watchers =
+    // The run stands still until both watchers have seen it at work.
+    signal(run.id(), "STOP");
+    let mut watchers =
         [here.start(&["watch", "seen", "--json"]), here.start(&["watch", "seen.partial"])];
+    let [first, line] = watchers.each_mut().map(first_line);
+    signal(run.id(), "CONT");
     let run = Ran::from(run.wait_with_output().unwrap()).ends(0);
     assert!(run.err.is_empty() || !run.err.contains("watch"), "{}", run.err);
     let [json, lines] = watchers.map(|one| Ran::from(one.wait_with_output().unwrap()).ends(0));
-    let first: Value = serde_json::from_str(json.out.lines().next().unwrap()).unwrap();
+    let first: Value = serde_json::from_str(&first).unwrap();
     assert!(first["fraction"].as_f64().is_some_and(|done| (0.0..=1.0).contains(&done)), "{first}");
     assert!(first["seeds"][0]["at_us"].is_number(), "{first}");
     let last = lines.out.lines().last().unwrap();
@@ -65,7 +80,7 @@ fn a_run_at_work_can_be_watched_and_has_the_same_bytes() {
     let end: Value = serde_json::from_str(json.out.lines().last().unwrap()).unwrap();
     let manifest: Value = serde_json::from_str(&here.read("seen/manifest.json")).unwrap();
     assert_eq!((&end["ended"], &end["digest"]), (&"complete".into(), &manifest["digest"]));
-    assert!(lines.out.lines().next().unwrap().contains(" %   time "), "{}", lines.out);
+    assert!(line.contains(" %   time "), "{line}");
     same_files(&here.path.join("seen"), &here.path.join("alone"));
     let again = here.run(&["watch", "seen"]).ends(0);
     assert!(again.out.starts_with("seen has already ended: complete, digest "), "{}", again.out);
@@ -89,8 +104,8 @@ fn the_death_of_a_run_is_told() {
     here.write("long.toml", LONG);
     let mut run = here.start(&["run", "long.toml", "--jobs", "2", "--out", "out"]);
     wait_until("the run tells how far it is", || here.has("out.partial/progress.json"));
-    let watcher = here.start(&["watch", "out"]);
-    std::thread::sleep(std::time::Duration::from_millis(500));
+    let mut watcher = here.start(&["watch", "out"]);
+    assert!(first_line(&mut watcher).contains(" %   time "), "it has seen the run at work");
     signal(run.id(), "KILL");
     run.wait().unwrap();
     let told = Ran::from(watcher.wait_with_output().unwrap()).ends(1);
