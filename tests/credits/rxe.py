@@ -12,6 +12,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -113,6 +114,9 @@ def main():
 
         first = threading.Thread(target=read)
         first.start()
+        # QEMU does not try again: port 14791 of the loopback listens first.
+        while first.is_alive() and not re.search(r"0100007F:39C7 \S+ 0A", Path("/proc/net/tcp").read_text()):
+            time.sleep(0.05)
         kernels.boot("guest that sends", words(at, disk, "sends", *connects), 1200)
         first.join()
         if failures:

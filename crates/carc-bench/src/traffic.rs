@@ -146,6 +146,15 @@ fn write_for(
     let (mut ready, mut made, mut back) = (!credits, 0_u64, 0_u64);
     let mut queued: VecDeque<(u64, u64)> = VecDeque::with_capacity(1 << 16); // the ring may have no room for them yet
     let mut echoes = Vec::with_capacity(1 << 20);
+    // The time counts from when both are there.
+    while !ready {
+        match host.poll(now()) {
+            Some(Event::Ready(..)) => ready = true,
+            Some(Event::Ended(_, why)) => return Err(why.into()),
+            Some(_) => {}
+            None => host.wait(now(), Span::from_us(200)),
+        }
+    }
     let start = boot_ns();
     let end = start + (args.seconds.clamp(0.01, 3600.0) * 1e9) as u64;
     while boot_ns() < end {
@@ -153,7 +162,7 @@ fn write_for(
         while let Some(event) = host.poll(now()) {
             moved = true;
             match event {
-                Event::Ready(..) => ready = true,
+                Event::Ready(..) => {}
                 Event::Released { token, bytes, .. } => queued.push_back((token, bytes)),
                 Event::Message { token, .. } => {
                     if echoes.len() < echoes.capacity() {
@@ -175,7 +184,7 @@ fn write_for(
         let waits = queued.len() >= 4
             || host.sender().requests() >= 1 << 15
             || host.sender().account(0).is_some_and(|of| of.totals().blocked >= 64);
-        if ready && !waits && (kind != Traffic::Echo || made - back < ECHOES) {
+        if !waits && (kind != Traffic::Echo || made - back < ECHOES) {
             let (token, bytes) = (boot_ns(), bytes_of(kind, short, made));
             match host.post(now(), 0, bytes, token) {
                 Post::Go => {
@@ -254,7 +263,7 @@ pub fn read(args: &Args, at: &Path) -> Result<(), Failure> {
         "p50_us": p50,
         "p99_us": p99,
         "ns_per_line": spent as f64 / (lines as f64).max(1.0),
-        "messages": host.receiver().map_or(latencies.len() as u64, |_| latencies.len() as u64),
+        "messages": latencies.len(),
         "control_bytes": host.control_bytes(),
         "misses_per_line": misses.and_then(|of| of.read()).map(|of| of as f64 / (lines as f64).max(1.0)),
     });

@@ -409,6 +409,12 @@ impl Host {
     /// Ends a connection: the peer's share and the credits outstanding are free.
     pub fn remove(&mut self, peer: usize) {
         let Some(of) = self.peers.get_mut(peer).and_then(Option::take) else { return };
+        // The other process has the event counter too, so that closing it here does not take it off.
+        if let (Some(sleep), Some(files)) = (&self.sleep, of.end.descriptors()) {
+            for file in files {
+                let _ = epoll::delete(sleep, file);
+            }
+        }
         if let Some(here) = of.here {
             self.sender.disconnect(here, |_| {});
         }

@@ -320,11 +320,11 @@ impl Account {
         (1 << self.shift, self.lines)
     }
 
-    /// Credits that a request takes: its lines, rounded up.
+    /// Credits that a request takes: its lines, rounded up, and at least one, so that a request of no bytes comes back as well.
     #[inline]
     pub fn credits(&self, bytes: u64) -> u64 {
         // Lines of all known caches are powers of two, and a shift takes a tenth of a division.
-        (bytes >> self.shift) + u64::from(bytes & ((1 << self.shift) - 1) > 0)
+        (bytes.saturating_sub(1) >> self.shift) + 1
     }
 
     #[inline]

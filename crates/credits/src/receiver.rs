@@ -10,7 +10,7 @@
 use crate::absurd::Absurd;
 use crate::fifo::{LINK_STATE, Timers};
 use crate::limit::Limit;
-use crate::message::{Message, Shares};
+use crate::message::{MOST_LINES, Message, Shares};
 use crate::returns::{Returns, Timing};
 use alloc::boxed::Box;
 use alloc::vec;
@@ -174,10 +174,11 @@ impl Receiver {
         &self.counts
     }
 
-    /// Another limit from now on.
+    /// Another limit from now on, in lines of the size that they had at the start.
     pub fn set_limit(&mut self, limit: Limit) {
         let line = self.limit.line;
-        self.limit = Limit { line, ..limit };
+        let lines = (limit.bytes() / u64::from(line)).clamp(1, u64::from(MOST_LINES)) as u32;
+        self.limit = Limit { lines, line, ..limit };
         self.share_again();
     }
 
@@ -196,11 +197,10 @@ impl Receiver {
         Shares { limit: lines, connections: self.live.max(1), line, epoch }
     }
 
-    /// Lines of a message.
+    /// Lines of a message, at least one.
     #[inline]
     fn lines(&self, bytes: u64) -> u64 {
-        let line = self.limit.line;
-        (bytes >> line.trailing_zeros()) + u64::from(bytes & u64::from(line - 1) > 0)
+        (bytes.saturating_sub(1) >> self.limit.line.trailing_zeros()) + 1
     }
 
     /// The application has consumed a message of `bytes`. Returns whether a credit message is to leave now; else credits wait for

@@ -4,14 +4,13 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 import forebay as fb
 
-from .conftest import SMALL
+from .conftest import SMALL, wait_until
 
 FOREBAY = Path(sys.executable).with_name("forebay")
 
@@ -49,10 +48,12 @@ def test_ctrl_c_ends_a_run_with_valid_results(tmp_path: Path) -> None:
     (tmp_path / "long.toml").write_text(SMALL.replace('"20ms"', '"5s"').replace('"300us"', '"5s"'))
     words = [FOREBAY, "run", "long.toml", "--seed", "1", "--out", "cut"]
     process = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
-    for _ in range(30_000):
-        if (tmp_path / "cut.partial").exists():
-            break
-        time.sleep(0.01)
+    progress = tmp_path / "cut.partial/progress.json"
+
+    def simulates() -> bool:
+        return progress.exists() and json.loads(progress.read_text())["simulated_us"] > 0
+
+    assert wait_until(simulates), "the run is at work"
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=600)
     assert process.returncode == 130, said

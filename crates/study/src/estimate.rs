@@ -282,7 +282,10 @@ impl Needs {
         let points: Vec<&sweep::Point> = plan.points.iter().filter(|one| runs(one) > 0).collect();
         let step = points.len().div_ceil(MOST_POINTS).max(1);
         let mut needs = Self::default();
-        for point in points.iter().step_by(step) {
+        for from in (0..points.len()).step_by(step) {
+            // Not each at the same place of its stride: values of a key repeat.
+            let shift = forebay_units::math::mix(from as u64) % step as u64;
+            let point = points[(from + shift as usize).min(points.len() - 1)];
             let fabric = Plan::of(&point.scenario.fabric);
             let estimate = Estimate::of(&point.scenario, &fabric);
             needs.process = needs.process.max(estimate.memory(1, 1));
@@ -571,16 +574,15 @@ mod tests {
         assert_eq!(unknown.gate(&needs(1e18, 1e18, 1e18), false, "--now"), Ok(Vec::new()));
     }
 
-    /// A sweep has a process for each run at a time, and files of all.
-    #[test]
-    fn a_sweep_needs_the_memory_of_its_largest_runs_at_once_and_the_disk_of_all() {
-        let text = format!(
-            "{STAR}[[traffic]]\nkind = \"permutation\"\nsize = \"1MB\"\n[output]\nqueues = {{ every = \"100ns\" }}\n\
-             [sweep]\n\"fabric.hosts\" = [4, 64]\n"
-        );
-        let load =
-            |settings: &[(String, String)]| forebay_scenario::text_with("x.toml", &text, settings);
-        let loaded = load(&[]).unwrap();
+    const SWEPT: &str = "[[traffic]]\nkind = \"permutation\"\nsize = \"1MB\"\n[output]\nqueues = { every = \"100ns\" }\n";
+
+    fn load(keys: &str, settings: &[(String, String)]) -> forebay_scenario::Loaded {
+        forebay_scenario::text_with("x.toml", &format!("{STAR}{SWEPT}[sweep]\n{keys}\n"), settings)
+            .unwrap()
+    }
+
+    /// A sweep over these keys, with three seeds.
+    fn planned(keys: &str) -> sweep::Plan {
         #[derive(Debug)]
         struct No;
         impl From<crate::expect::Problems> for No {
@@ -588,14 +590,23 @@ mod tests {
                 Self
             }
         }
-        let make = |settings: &[(String, String)]| load(settings).map_err(|_| No);
-        let plan = sweep::Plan::of(loaded, &[], Some(&[1, 2, 3]), Vec::new(), "x", make).unwrap();
+        let make = |settings: &[(String, String)]| Ok::<_, No>(load(keys, settings));
+        let seeds = Some(&[1, 2, 3][..]);
+        sweep::Plan::of(load(keys, &[]), &[], seeds, Vec::new(), "x", make).unwrap()
+    }
+
+    fn of_hosts(hosts: &str) -> Estimate {
+        let settings = [("fabric.hosts".into(), hosts.into())];
+        let scenario = load("\"fabric.hosts\" = [4, 64]", &settings).scenario;
+        Estimate::of(&scenario, &Plan::of(&scenario.fabric))
+    }
+
+    /// A sweep has a process for each run at a time, and files of all.
+    #[test]
+    fn a_sweep_needs_the_memory_of_its_largest_runs_at_once_and_the_disk_of_all() {
+        let plan = planned("\"fabric.hosts\" = [4, 64]");
         let todo: Vec<&sweep::Run> = plan.runs.iter().collect();
-        let of = |hosts: &str| {
-            let scenario = load(&[("fabric.hosts".into(), hosts.into())]).unwrap().scenario;
-            Estimate::of(&scenario, &Plan::of(&scenario.fabric))
-        };
-        let (small, large) = (of("4"), of("64"));
+        let (small, large) = (of_hosts("4"), of_hosts("64"));
         let needs = Needs::of_sweep(&plan, &todo, 2);
         assert_eq!((needs.process, needs.memory), (large.memory(1, 1), 2.0 * large.memory(1, 1)));
         let disk = 3.0 * (small.disk + large.disk);
@@ -605,5 +616,20 @@ mod tests {
         assert_eq!(rest.process, small.memory(1, 1));
         assert_eq!(rest.memory, 2.0 * rest.process);
         assert!((rest.disk / (2.0 * small.disk) - 1.0).abs() < 1e-9, "{}", rest.disk);
+    }
+
+    /// Of 400 points 200 are looked at, and every second one is small.
+    #[test]
+    fn a_large_sweep_is_not_looked_at_in_step_with_its_keys() {
+        let delays: Vec<String> = (1..=200).map(|us| format!("\"{us}us\"")).collect();
+        let delays = delays.join(", ");
+        let plan = planned(&format!(
+            "\"fabric.host_link.delay\" = [{delays}]\n\"fabric.hosts\" = [4, 64]"
+        ));
+        let todo: Vec<&sweep::Run> = plan.runs.iter().collect();
+        let (needs, large) = (Needs::of_sweep(&plan, &todo, 1), of_hosts("64"));
+        assert!(needs.process > 0.9 * large.memory(1, 1), "{} bytes", needs.process);
+        let disk = 600.0 * (of_hosts("4").disk + large.disk);
+        assert!((needs.disk / disk - 1.0).abs() < 0.25, "{} of {disk}", needs.disk);
     }
 }

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 /// Bytes of a message.
 const MESSAGE: u64 = 4096;
+/// Seconds after which a test that hangs ends. No verdict depends on it.
+const LIMIT_S: u64 = 300;
 
 /// This process sends to a `carc-bench` that reads.
 struct Bench {
@@ -44,11 +46,11 @@ impl Bench {
         Time::from_ps(self.start.elapsed().as_nanos() as u64 * 1000)
     }
 
-    /// Posts as much as may be, until `done` or ten seconds have passed.
+    /// Posts as much as may be, until `done`.
     fn run(&mut self, mut done: impl FnMut(&Host, Option<Event>, u64) -> bool) {
         let (mut written, mut token) = (0, 0);
         let mut queued = VecDeque::new();
-        while self.start.elapsed().as_secs() < 10 {
+        while self.start.elapsed().as_secs() < LIMIT_S {
             let now = self.now();
             let event = self.host.poll(now);
             if let Some(Event::Released { token, bytes, .. }) = event {
@@ -72,7 +74,7 @@ impl Bench {
                 written += 1;
             }
         }
-        panic!("it did not happen in ten seconds");
+        panic!("it did not happen in five minutes");
     }
 }
 
@@ -131,10 +133,11 @@ fn a_writer_that_is_killed_ends_its_reader() {
     let start = Instant::now();
     let path = format!("/proc/{0}/task/{0}/children", writer.id());
     let reader = loop {
-        assert!(start.elapsed().as_secs() < 10, "the writer starts a reader");
+        assert!(start.elapsed().as_secs() < LIMIT_S, "the writer starts a reader");
         if let Ok(Ok(pid)) = std::fs::read_to_string(&path).map(|text| text.trim().parse::<u32>()) {
             break pid;
         }
+        std::thread::sleep(Duration::from_millis(1));
     };
     std::thread::sleep(Duration::from_millis(100));
     writer.kill().unwrap(); // SIGKILL
@@ -142,7 +145,7 @@ fn a_writer_that_is_killed_ends_its_reader() {
     let name = format!("/proc/{reader}/stat");
     // A process that has ended may stay as a zombie, if its new parent does not wait for it.
     while std::fs::read_to_string(&name).is_ok_and(|stat| !stat.contains(") Z ")) {
-        assert!(start.elapsed().as_secs() < 10, "the reader goes on without a writer");
+        assert!(start.elapsed().as_secs() < LIMIT_S, "the reader goes on without a writer");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

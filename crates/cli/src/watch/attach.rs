@@ -6,7 +6,7 @@ use crate::{interrupt, say};
 use forebay_record::{Life, Progress, Status, life_of, partial_of};
 use forebay_units::human;
 use serde_json::json;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -63,7 +63,7 @@ pub fn attach(run: &Path, args: &Args) -> Result<(), Failure> {
 
 fn clear(terminal: bool) {
     if terminal {
-        let _ = std::io::stdout().lock().write_all(b"\r\x1b[K");
+        let _ = say::data("\r\x1b[K");
     }
 }
 

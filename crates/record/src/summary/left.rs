@@ -98,7 +98,7 @@ fn shut_out(about: &About, runs: &[RunRecord]) -> Vec<ShutOut> {
         return Vec::new();
     }
     let out = |(traffic, entry): (u16, Entry)| {
-        let (waits_for, _) = entry.waits.iter().max_by_key(|(_, flows)| **flows)?;
+        let (waits_for, _) = entry.waits.iter().rev().max_by_key(|(_, flows)| **flows)?;
         (!entry.came).then(|| ShutOut {
             name: about.traffic_name(traffic),
             waits_for: waits_for.key().into(),

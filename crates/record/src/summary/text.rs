@@ -145,8 +145,8 @@ impl Summary {
             Status::Complete => line.add(Tone::Good, "complete"),
             Status::Unfinished => {
                 let left = self.flows.not_finished + self.flows.not_started;
-                let plural = if left == 1 { "flow" } else { "flows" };
-                line.add(Tone::Warn, format!("{} {plural} UNFINISHED", count(left)))
+                let left = crate::human::counted(left as usize, "flow");
+                line.add(Tone::Warn, format!("{left} UNFINISHED"))
             }
             Status::Interrupted => line.add(Tone::Bad, "INTERRUPTED, partial"),
             Status::Stalled => line.add(Tone::Bad, "STALLED, flows left unfinished"),

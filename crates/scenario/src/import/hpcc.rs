@@ -360,7 +360,10 @@ impl FlowFile {
                     let word = words.next(&what("the start"))?;
                     let start = self::start(&words, word)?;
                     let word = words.next(&what("the end"))?;
-                    if self::start(&words, word)? < start {
+                    let end = seconds(word.text).ok_or_else(|| {
+                        words.bad(word, "is not an end; write seconds, for instance 9.5")
+                    })?;
+                    if end < start {
                         return Err(words.bad(word, "is an end before the start"));
                     }
                     (size, start)

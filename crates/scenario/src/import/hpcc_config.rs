@@ -582,8 +582,8 @@ impl Settings {
                 (self.stop, self.beyond) = end(text).map(|(stop, beyond)| (Some(stop), beyond))?;
             }
             "FLOWGEN_STOP_TIME" => {
-                let (stop, _) = end(text)?;
-                self.flows_stop = Some(stop.saturating_add(AFTER_FLOWS));
+                let longest = Time::ZERO.saturating_add(LONGEST);
+                self.flows_stop = Some(end(text)?.0.saturating_add(AFTER_FLOWS).min(longest));
             }
             "ENABLE_PFC" => self.pause = flag()?,
             "ENABLE_IRN" => self.irn = flag()?,
@@ -1020,17 +1020,19 @@ fn balancer(draft: &mut Draft, s: &Settings, topology: &Topology, unused: &mut V
 
 /// What bounds the bytes under way.
 fn window(draft: &mut Draft, s: &Settings, law: &str, params: &mut Vec<String>) {
-    if s.irn && !s.irn_free {
-        draft.transport.push("max_inflight = \"bdp\"".into());
-        return draft.note(s.at("ENABLE_IRN"), Fate::Carried, "IRN: max_inflight = \"bdp\"");
-    }
     if s.irn {
-        draft.transport.push("max_inflight = \"none\"".into());
-        draft.note(s.at("IRN_NO_BDPFC"), Fate::Carried, "IRN_NO_BDPFC 1: max_inflight = \"none\"");
+        let (key, said, bound) = match s.irn_free {
+            true => ("IRN_NO_BDPFC", "IRN_NO_BDPFC 1", "none"),
+            false => ("ENABLE_IRN", "IRN", "bdp"),
+        };
+        draft.transport.push(format!("max_inflight = \"{bound}\""));
+        draft.note(s.at(key), Fate::Carried, format!("{said}: max_inflight = \"{bound}\""));
     }
     if let Some(bytes) =
         s.fixed_window.filter(|bytes| *bytes > 0 && s.window && !s.irn && law != "hpcc")
     {
+        // A sender has a packet under way at least.
+        let bytes = bytes.max(s.payload);
         draft.transport.push(format!("max_inflight = \"{bytes}B\""));
         if law == "dctcp-rate" {
             params.push("window = \"none\"".into());
@@ -1057,6 +1059,7 @@ fn window(draft: &mut Draft, s: &Settings, law: &str, params: &mut Vec<String>) 
             params.push("window = \"none\"".into());
             (Fate::Carried, "transport.params.window = none".into())
         }
+        (_, false) if s.irn => return,
         (_, false) => (Fate::Carried, "no bound on what is under way".into()),
         ("dcqcn" | "dctcp-rate", true) => {
             let window = if s.variable { "variable" } else { "fixed" };

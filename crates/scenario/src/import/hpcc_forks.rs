@@ -68,7 +68,9 @@ impl Header {
 pub(super) fn link_columns(lines: &[Line<'_>], count: usize) -> Result<(), Wrong> {
     let Some((line, first)) = lines.first() else { return Ok(()) };
     let columns = first.len();
-    let alike = lines.len() >= count && lines.iter().take(count).all(|(_, w)| w.len() == columns);
+    let alike = count > 0
+        && lines.len() >= count
+        && lines.iter().take(count).all(|(_, w)| w.len() == columns);
     if alike && columns > 2 && !columns.is_multiple_of(5) {
         let text = format!(
             "the line has {columns} columns; a link has five: its two ends, rate, delay and error rate"

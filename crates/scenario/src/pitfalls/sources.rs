@@ -114,7 +114,7 @@ pub(super) fn staggered_past_the_end(around: &Around<'_>) -> Option<String> {
         let TrafficKind::Long { from, to, stagger } = &entry.traffic.kind else { return None };
         let n = from.len().max(to.len()) as u64;
         let left = around.left(entry);
-        (stagger.as_ps() > 0 && *stagger * (n - 1) >= left).then(|| {
+        (stagger.as_ps() > 0 && stagger.saturating_mul(n - 1) >= left).then(|| {
             let begin = (left.as_ps().saturating_sub(1) / stagger.as_ps()).saturating_add(1).min(n);
             format!(
                 "{0}.stagger = \"{1}\" lets {begin} of {n} flows of {0} begin before the end, stop.time = \"{2}\"; write less, or a longer run",

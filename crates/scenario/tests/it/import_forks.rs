@@ -191,9 +191,13 @@ fn flows_of_conweave_have_five_columns() {
 /// The notes of ns3-rdma's flow.txt: "src dst priority packet# start_time end_time".
 #[test]
 fn flows_of_the_oldest_form_count_packets_and_have_an_end() {
-    for (packets, start, end) in
-        [("300000", "2", "9"), ("300", "2.0", "9.5"), ("300", "0.00", "9.5"), ("65536", "2", "3")]
-    {
+    for (packets, start, end) in [
+        ("300000", "2", "9"),
+        ("300", "2.0", "9.5"),
+        ("300", "0.00", "9.5"),
+        ("65536", "2", "3"),
+        ("65536", "2", "100000"),
+    ] {
         let flows = format!("2\n0 2 3 {packets} {start} {end}\n1 3 3 {packets} {start} {end}\n");
         let made =
             made(TOPOLOGY, &flows, &CONFIG.replace("PAYLOAD_SIZE 1000", "PAYLOAD_SIZE 1500"))
@@ -286,6 +290,15 @@ fn enable_irn_is_selective_repeat() {
     let free = irn("ENABLE_IRN 1\nIRN_NO_BDPFC 1\n");
     assert!(free.files[0].1.contains("max_inflight = \"none\""), "{}", free.files[0].1);
     loaded(&free);
+    // HAS_WIN is about the law's own window, with IRN as well.
+    for (mode, has, window) in [(8, 0, "none"), (8, 1, "fixed"), (1, 1, "fixed")] {
+        let config = CONFIG.replace("CC_MODE 1", &format!("CC_MODE {mode}"));
+        let text = format!("{config}HAS_WIN {has}\nENABLE_IRN 1\n");
+        let made = made(TOPOLOGY, FLOWS, &text).unwrap();
+        assert!(made.files[0].1.contains(&format!("window = \"{window}\"")), "{}", made.files[0].1);
+        assert!(made.files[0].1.contains("max_inflight = \"bdp\""), "{}", made.files[0].1);
+        loaded(&made);
+    }
     let off = irn("ENABLE_IRN 0\nIRN_NO_BDPFC 0\n");
     assert!(off.files[0].1.contains("recovery = \"go-back-n\""));
 }
@@ -322,6 +335,13 @@ fn settings_of_forks_are_carried_over_or_told() {
     assert!(!left.contains("LB_MODE") && !left.contains("CONWEAVE"), "{left}");
     let ends = CONFIG.replace("SIMULATOR_STOP_TIME 3", "FLOWGEN_STOP_TIME 2.6");
     assert_eq!(scenario(TOPOLOGY, FLOWS, &ends).stop.time, Time::ZERO + Span::from_ms(12_600));
+    // The longest run is a day, and a window is a packet at least.
+    let ends = CONFIG.replace("SIMULATOR_STOP_TIME 3", "FLOWGEN_STOP_TIME 86400");
+    assert_eq!(scenario(TOPOLOGY, FLOWS, &ends).stop.time, Time::ZERO + Span::from_secs(86_400));
+    let least =
+        self::made(TOPOLOGY, FLOWS, &format!("{CONFIG}HAS_WIN 1\nFIXED_WIN 500\n")).unwrap();
+    assert!(least.files[0].1.contains("max_inflight = \"1000B\""), "{}", least.files[0].1);
+    loaded(&least);
 }
 
 /// `switch-mmu.cc` of ConWeave: 0 means 375 KB for each port.

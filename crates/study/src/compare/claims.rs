@@ -180,7 +180,9 @@ pub fn headline(of: &Comparison) -> String {
     let words = of.measured.iter().flat_map(|one| &one.cells).filter_map(|c| c.against.as_ref());
     let words: Vec<Word> = words.map(|against| against.word).collect();
     let by = main.map_or(String::new(), |measured| format!(" by {}", measured.title));
-    if words.iter().all(|word| *word == Word::Same) {
+    if words.is_empty() {
+        format!("{names} have no metric in common")
+    } else if words.iter().all(|word| *word == Word::Same) {
         format!("{names} gave the same numbers in every seed")
     } else if words.contains(&Word::NoInterval(0)) {
         format!("{names} have no seed in common")

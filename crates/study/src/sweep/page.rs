@@ -82,7 +82,9 @@ fn answer(rows: &[Row], columns: &[Column]) -> Option<(String, String)> {
     let of = |name: &&str| {
         let column = columns.iter().find(|column| column.metric == **name)?;
         let all = rows.iter().filter(|row| value(row, column).is_some()).count();
-        (all == rows.len() && rows.len() > 1).then_some(column)
+        // A metric that is zero at every point says nothing about any.
+        let some = rows.iter().any(|row| value(row, column).and_then(|v| v.mean) != Some(0.0));
+        (some && all == rows.len() && rows.len() > 1).then_some(column)
     };
     let column = MAIN.iter().find_map(of)?;
     let lower = column.lower?;
@@ -107,12 +109,17 @@ fn answer(rows: &[Row], columns: &[Column]) -> Option<(String, String)> {
         |n: usize| value(&rows[n], column).map(|v| v.per_seed.as_slice()).unwrap_or_default();
     // Seeds are paired: what a seed does to all points alike says nothing about them.
     let open = |n: &usize| {
-        let pairs = seeds_of(best).iter().zip(seeds_of(*n));
-        let pairs: Vec<(f64, f64)> = pairs.filter_map(|(a, b)| Some(((*a)?, (*b)?))).collect();
-        match paired(&pairs)?.says {
-            Says::TooFew(needed) => Some((*n, needed)),
-            Says::Same => Some((*n, None)),
-            _ => None,
+        let at = |n: usize| rows[n].seeds.iter().zip(seeds_of(n));
+        let pairs: Vec<(f64, f64)> = at(best)
+            .filter_map(|(seed, a)| {
+                let (_, b) = at(*n).find(|(other, _)| *other == seed)?;
+                Some(((*a)?, (*b)?))
+            })
+            .collect();
+        match paired(&pairs).map(|of| of.says) {
+            Some(Says::Differ) => None,
+            Some(Says::TooFew(needed)) => Some((*n, needed)),
+            _ => Some((*n, None)),
         }
     };
     let near: Vec<(usize, Option<usize>)> = fair[1..].iter().filter_map(open).collect();
