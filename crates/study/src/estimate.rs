@@ -629,7 +629,10 @@ mod tests {
         let todo: Vec<&sweep::Run> = plan.runs.iter().collect();
         let (needs, large) = (Needs::of_sweep(&plan, &todo, 1), of_hosts("64"));
         assert!(needs.process > 0.9 * large.memory(1, 1), "{} bytes", needs.process);
-        let disk = 600.0 * (of_hosts("4").disk + large.disk);
+        let disk = |one: &sweep::Point| {
+            3.0 * Estimate::of(&one.scenario, &Plan::of(&one.scenario.fabric)).disk
+        };
+        let disk: f64 = plan.points.iter().map(disk).sum();
         assert!((needs.disk / disk - 1.0).abs() < 0.25, "{} of {disk}", needs.disk);
     }
 }
