@@ -101,6 +101,7 @@ struct Peer {
     there: Option<u32>, // number of its receiver; none: credits are off here
     shown: bool,        // the application knows of the message at the front
     owes: bool,         // a credit message that found no room
+    corrupt: bool,      // its counts of what it read cannot be
     read: bool,         // something whose credits no counter has returned yet
     hello: Option<Message>,
 }
@@ -167,6 +168,7 @@ impl Host {
             there,
             shown: false,
             owes: false,
+            corrupt: false,
             read: false,
             hello,
         };
@@ -200,10 +202,7 @@ impl Host {
     fn greet(&mut self, at: usize) {
         let Some(peer) = &mut self.peers[at] else { return };
         let Some(hello) = peer.hello.take() else { return };
-        // A new ring has room. What its peer wrote meanwhile is looked at when it is read.
-        let _ = peer.writer.control(peer.end.outward(), &hello.encode());
-        self.traffic.control += 1;
-        peer.end.notify();
+        self.traffic.control += u64::from(peer.control(&hello.encode()));
     }
 
     /// The application wants to send `bytes`. `Go`: call [`Host::write`] now; `Wait`: an event releases it;
@@ -216,7 +215,8 @@ impl Host {
         }
     }
 
-    /// Writes a message that was posted or released; `fill` gets its lines. False: the ring has no room, try again later.
+    /// Writes a message that was posted or released; `fill` gets its lines. False: the ring has no room. Keep the
+    /// message and write it once the peer has read more: its credits stay charged.
     ///
     /// # Errors
     /// If the connection ends by that.
@@ -232,15 +232,18 @@ impl Host {
         let Some(of) = self.peers.get_mut(peer).and_then(Option::as_mut) else {
             return Err(Ended::Dead);
         };
-        let counter = match (&mut self.receiver, of.there) {
-            (Some(receiver), Some(there)) if of.read => receiver.counter(now, there),
-            _ => None,
+        let (receiver, there) = (self.receiver.as_mut(), of.there.filter(|_| of.read));
+        let mut rides = false;
+        let counter = || {
+            let counter = receiver?.counter(now, there?);
+            rides = counter.is_some();
+            counter
         };
         let reach =
             of.here.and_then(|here| self.sender.account(here)).map_or(u64::MAX, Account::limit);
         let written = of.writer.data(of.end.outward(), reach, token, counter, bytes, fill)?;
         if written {
-            of.read &= counter.is_none();
+            of.read &= !rides;
             of.end.notify();
             self.traffic.messages += 1;
             self.traffic.bytes += bytes;
@@ -283,11 +286,9 @@ impl Host {
         let Some(of) = self.peers[at].as_mut().filter(|of| of.owes) else { return };
         let (Some(receiver), Some(there)) = (&mut self.receiver, of.there) else { return };
         let message = receiver.credit_message(now, there).encode();
-        if let Ok(written) = of.writer.control(of.end.outward(), &message) {
-            of.owes = !written;
-            self.traffic.control += u64::from(written);
-        }
-        of.end.notify();
+        let written = of.control(&message);
+        of.owes = !written;
+        self.traffic.control += u64::from(written);
     }
 
     /// Next event, if there is one. Call `poll` again until there is none.
@@ -309,9 +310,7 @@ impl Host {
             let at = self.of_sender[here as usize];
             if let Some(peer) = &mut self.peers[at] {
                 // One that finds no room is lost, and the sender asks again.
-                let _ = peer.writer.control(peer.end.outward(), &message.encode());
-                self.traffic.control += 1;
-                peer.end.notify();
+                self.traffic.control += u64::from(peer.control(&message.encode()));
             }
         }
         if now.since(self.looked) >= ALIVE {
@@ -342,6 +341,9 @@ impl Host {
     /// Reads control messages of a peer, up to the next message for the application.
     fn look(&mut self, now: Time, at: usize) -> Result<Option<Event>, Ended> {
         self.pay(now, at);
+        if self.peers[at].as_ref().is_some_and(|of| of.corrupt) {
+            return Err(Ended::Corrupt);
+        }
         loop {
             let Some(of) = self.peers[at].as_mut().filter(|of| !of.shown) else { return Ok(None) };
             let Some(header) = of.reader.front(of.end.inward())? else { return Ok(None) };
@@ -471,6 +473,14 @@ impl Host {
 }
 
 impl Peer {
+    /// Writes a credit message and wakes the peer. False: there is no room.
+    fn control(&mut self, message: &[u8; 24]) -> bool {
+        let written = self.writer.control(self.end.outward(), message);
+        self.corrupt |= written.is_err();
+        self.end.notify();
+        written == Ok(true)
+    }
+
     /// True if nothing is there that the application has not been shown.
     fn is_empty(&self) -> bool {
         self.shown || matches!(self.reader.clone().front(self.end.inward()), Ok(None))

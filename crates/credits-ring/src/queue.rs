@@ -141,13 +141,14 @@ impl Writer {
     }
 
     /// Writes a message. False: there is no room. Payload begins at the start again after `reach` lines, if the start is free: what is
-    /// used stays as small as what is unread, and so in the cache, however large the ring is.
+    /// used stays as small as what is unread, and so in the cache, however large the ring is. `reach` may grow while the writer is at the
+    /// start, so that even a message below it has to wait until the reader frees more. `counter` is asked once there is room.
     pub fn data(
         &mut self,
         of: Words<'_>,
         reach: u64,
         token: u64,
-        counter: Option<u32>,
+        counter: impl FnOnce() -> Option<u32>,
         bytes: u64,
         fill: impl FnOnce(&[AtomicU64]),
     ) -> Result<bool, Corrupt> {
@@ -177,7 +178,7 @@ impl Writer {
             fill(of.payload(at, bytes));
         }
         self.line = at + lines;
-        self.describe(of, bytes, token, counter, at, None);
+        self.describe(of, bytes, token, counter(), at, None);
         Ok(true)
     }
 
