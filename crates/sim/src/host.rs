@@ -6,17 +6,15 @@
 pub(crate) mod class_queues;
 mod common;
 mod control;
-mod credit_samples;
 #[cfg(feature = "reference")]
 mod departures;
 mod dependencies;
+pub(crate) mod flow_map;
 mod look;
 mod memory;
-mod memory_samples;
 mod observers;
 mod paused;
 mod paused_destinations;
-mod pool_samples;
 mod prefetch;
 #[cfg(feature = "reference")]
 #[doc(hidden)]
@@ -26,7 +24,7 @@ pub(crate) mod push;
 mod receiving;
 mod ring;
 mod rpc;
-mod sender_waits;
+pub(crate) mod rpc_ends;
 mod sending;
 mod super_packets;
 mod switch_messages;
@@ -37,16 +35,14 @@ mod timers;
 pub(crate) use class_queues::ClassQueues;
 pub(crate) use common::{BaseRtt, Common, Profile};
 pub(crate) use control::Whose;
-pub(crate) use credit_samples::{CreditSample, CreditSamples};
 pub(crate) use dependencies::{Dependency, Successor};
+pub(crate) use look::SenderLook;
+pub use memory::MemoryState;
 pub(crate) use memory::{Memory, NicSide, Snapshot};
-pub(crate) use memory_samples::Samples as MemorySamples;
-pub(crate) use observers::{AnyObserver, Deliveries, Observer};
+pub(crate) use observers::Observer;
 pub(crate) use paused_destinations::{PAUSED_FOR, ResumeRequests};
-pub(crate) use pool_samples::PoolSamples;
 pub(crate) use receiving::Delivered;
 pub(crate) use rpc::{Credits, Ends, Shares};
-pub(crate) use sender_waits::SenderWaits;
 pub(crate) use sending::Sent;
 
 use dependencies::Dependencies;
@@ -167,6 +163,11 @@ impl Host {
     /// Flows that started here and are finished.
     pub fn sent(&self) -> &[Sent] {
         &self.send.finished
+    }
+
+    /// What all hosts of its stack share.
+    pub fn common(&self) -> &Common {
+        &self.common
     }
 
     /// NIC port of the host.

@@ -1,15 +1,15 @@
 //! One simulation: one scenario, one seed.
 
-use crate::build::{Built, build};
-use crate::capture::Captures;
-use crate::collect::{collect, unsent};
-use crate::deadlock::{self, Deadlocks};
-use crate::follow;
-use crate::link_samples::LinkSamples;
-use crate::machine;
-use crate::node::AnyNode;
+use crate::assemble::build;
+use crate::observe::capture::Captures;
+use crate::observe::collect::{collect, unsent};
+use crate::observe::deadlock::{self, Deadlocks};
+use crate::observe::followed_log;
+use crate::observe::inspect::{Inspection, inspect};
+use crate::observe::link_samples::LinkSamples;
+use crate::observe::stall::{self, CHECK_EVERY, Progress};
 use crate::options::{Options, Outputs, SimError};
-use crate::stall::{self, CHECK_EVERY, Progress};
+use crate::world::{AnyNode, World, machines};
 use forebay_engine::{
     Ended, Engine, EngineAccess, EngineStats, Goal, LinkId, NodeId, Tuning, Watch,
 };
@@ -71,8 +71,8 @@ pub fn simulate_into<'a>(
 /// A simulation that can be advanced step by step.
 pub struct Simulation<'a> {
     scenario: &'a Scenario,
-    pub(crate) built: Built, // its nodes have moved into the engine
-    pub(crate) engine: Engine<AnyNode>,
+    world: World, // its nodes have moved into the engine
+    engine: Engine<AnyNode>,
     goal: Option<Goal>,
     met: bool,  // the goal has been
     last: Time, // the end: the scenario's, or once the goal is met the next multiple of its grain
@@ -120,39 +120,39 @@ impl<'a> Simulation<'a> {
         watch: &Watch,
     ) -> Result<Self, SimError> {
         let wanted = || !watch.stop.load(Ordering::Relaxed);
-        let built = build(scenario, seed, options, &outputs, &wanted)?;
-        let simulation = Self::of(built, scenario, options, outputs)?;
+        let world = build(scenario, seed, options, &outputs, &wanted)?;
+        let simulation = Self::of(world, scenario, options, outputs)?;
         if wanted() { Ok(simulation) } else { Err(SimError::Stopped) }
     }
 
     /// Of what has been laid out for this scenario and these options.
     pub(crate) fn of(
-        mut built: Built,
+        mut world: World,
         scenario: &'a Scenario,
         options: Options,
         outputs: Outputs<'a>,
     ) -> Result<Self, SimError> {
-        let nodes = std::mem::take(&mut built.nodes);
+        let nodes = std::mem::take(&mut world.nodes);
         let tuning = Tuning { threads: options.threads, cut: options.cut };
         let engine =
-            Engine::new(nodes, built.fabric.links(), &built.places, tuning).map_err(|error| {
+            Engine::new(nodes, world.fabric.links(), &world.places, tuning).map_err(|error| {
                 let forebay_engine::PlanError::ZeroLookahead(links) = &error;
                 SimError::Fabric(format!(
                     "{error}: {}; give them a delay or the switches a latency",
-                    names(&built, links)
+                    names(&world, links)
                 ))
             })?;
-        let goal = built.goal(scenario.stop);
+        let goal = world.goal(scenario.stop);
         let last = scenario.stop.time;
-        let deadlocks = built.pauses.then(Deadlocks::default);
+        let deadlocks = world.pauses.then(Deadlocks::default);
         let captures = outputs
             .captures
-            .map(|sink| Captures::new(sink, &mut built.taps, &built.common, &built.plan.names));
-        let look = Look::new(scenario, &built.plan, engine.stats().window);
-        let links = outputs.links.then(|| LinkSamples::new(&built, last, goal.is_some())).flatten();
+            .map(|sink| Captures::new(sink, &mut world.taps, &world.common, &world.plan.names));
+        let look = Look::new(scenario, &world.plan, engine.stats().window);
+        let links = outputs.links.then(|| LinkSamples::new(&world, last, goal.is_some())).flatten();
         Ok(Self {
             scenario,
-            built,
+            world,
             engine,
             goal,
             met: false,
@@ -198,19 +198,19 @@ impl<'a> Simulation<'a> {
             let boundary = until
                 .min(pauses)
                 .min(look)
-                .min(self.built.timeline.next())
+                .min(self.world.timeline.next())
                 .min(self.captures.as_ref().map_or(Time::MAX, Captures::next))
                 .min(self.links.as_ref().map_or(Time::MAX, LinkSamples::next))
                 .min(next(CHECK_EVERY));
             match self.engine.advance(boundary, self.goal, watch) {
                 Ended::Reached(now) => {
-                    self.built.timeline.apply(now, &self.built.fabric, &mut self.engine);
+                    self.world.timeline.apply(now, &self.world.fabric, &mut self.engine);
                     if now == now.round_up(CHECK_EVERY) {
                         self.stall = self.progress.check(
                             now,
                             self.scenario.stop.time,
                             &mut self.engine,
-                            &self.built,
+                            &self.world,
                         );
                         self.ended = self.stall.as_ref().map(|_| Ended::Stopped(now));
                     }
@@ -220,18 +220,18 @@ impl<'a> Simulation<'a> {
                     let mut captures = self.captures.as_mut();
                     if captures
                         .as_mut()
-                        .is_some_and(|c| !c.settle(now, &self.built.fabric, &mut self.engine))
+                        .is_some_and(|c| !c.settle(now, &self.world.fabric, &mut self.engine))
                     {
                         self.ended = Some(Ended::Stopped(now));
                     }
                 }
-                Ended::Idle if self.built.timeline.next() < self.last => {
+                Ended::Idle if self.world.timeline.next() < self.last => {
                     let now = self.engine.now();
-                    self.built.timeline.apply(now, &self.built.fabric, &mut self.engine);
+                    self.world.timeline.apply(now, &self.world.fabric, &mut self.engine);
                 }
                 Ended::Idle if self.met => {}
                 Ended::Idle => {
-                    self.stall = stall::why(&mut self.engine, &self.built);
+                    self.stall = stall::why(&mut self.engine, &self.world);
                     self.ended = Some(Ended::Idle);
                 }
                 Ended::Done(now) => {
@@ -239,7 +239,7 @@ impl<'a> Simulation<'a> {
                     self.last = now.round_up(self.scenario.stop.grain).min(self.scenario.stop.time);
                     (self.goal, self.met) = (None, true);
                     if now < self.last {
-                        self.built.timeline.apply(now, &self.built.fabric, &mut self.engine);
+                        self.world.timeline.apply(now, &self.world.fabric, &mut self.engine);
                     }
                 }
                 ended => self.ended = Some(ended),
@@ -249,7 +249,7 @@ impl<'a> Simulation<'a> {
             }
             let now = self.engine.now();
             if let Some(links) = self.links.as_mut().filter(|links| links.next() <= now) {
-                links.sample(now, &mut self.engine, &self.built);
+                links.sample(now, &mut self.engine, &self.world);
             }
             if self.ended.is_none() && self.met && self.engine.now() >= self.last {
                 self.ended = Some(Ended::Done(self.last));
@@ -260,7 +260,7 @@ impl<'a> Simulation<'a> {
 
     fn check_for_deadlocks(&mut self, now: Time) {
         if let Some(deadlocks) = &mut self.deadlocks {
-            deadlocks.check(now, &mut self.engine, &self.built);
+            deadlocks.check(now, &mut self.engine, &self.world);
         }
     }
 
@@ -275,55 +275,67 @@ impl<'a> Simulation<'a> {
             _ => self.engine.now(),
         };
         self.check_for_deadlocks(end);
-        let links = self.links.take().map(|l| l.finish(end, &mut self.engine, &self.built));
+        let links = self.links.take().map(|l| l.finish(end, &mut self.engine, &self.world));
         let interrupted = matches!(self.ended, Some(Ended::Stopped(_))) && self.stall.is_none();
         let execution = self.engine.stats();
-        let unsent = unsent(&mut self.engine, &self.built.fabric, end);
+        let unsent = unsent(&mut self.engine, &self.world.fabric, end);
         let mut nodes = self.engine.into_nodes();
-        machine::part(&mut nodes);
+        machines::part(&mut nodes);
         if let Some(captures) = self.captures {
             captures.end(end, &mut nodes);
         }
-        let mut record = collect(self.scenario, &self.built, &nodes, &unsent, end);
-        let followed = self.follows.then(|| follow::gather(&self.built, &mut nodes, &record.flows));
+        let mut record = collect(self.scenario, &self.world, &nodes, &unsent, end);
+        let followed =
+            self.follows.then(|| followed_log::gather(&self.world, &mut nodes, &record.flows));
         record.links = links.unwrap_or_default();
         record.interrupted = interrupted;
-        if self.stall.is_none() && !interrupted && self.built.timeline.next() == Time::MAX {
+        if self.stall.is_none() && !interrupted && self.world.timeline.next() == Time::MAX {
             self.stall = stall::dead_end(&record);
         }
         record.stalled = self.stall.is_some();
-        let mut warnings = std::mem::take(&mut self.built.warnings);
+        let mut warnings = std::mem::take(&mut self.world.warnings);
         let (deadlocks, said) = self.deadlocks.unwrap_or_default().finish();
         record.deadlocks = deadlocks;
         warnings.extend(said);
-        warnings.extend(stall::watchdogs(&nodes, &self.built, end));
-        warnings.extend(stall::cut_off(&record, &self.built));
+        warnings.extend(stall::watchdogs(&nodes, &self.world, end));
+        warnings.extend(stall::cut_off(&record, &self.world));
         Outcome { record, warnings, stall: self.stall, execution, followed }
     }
 }
 
 impl Simulation<'_> {
+    /// Names of all nodes: hosts, then switches.
+    pub fn names(&self) -> &[String] {
+        &self.world.plan.names
+    }
+
+    /// How things stand at [`Simulation::now`].
+    pub fn inspect(&mut self) -> Inspection {
+        let now = self.engine.now();
+        inspect(&self.world, &mut self.engine, now)
+    }
+
     /// The record that [`Simulation::finish`] would leave if the run were interrupted now. The run goes on as if it had
     /// not been queried; while this lasts, its nodes are in memory twice.
     pub fn so_far(&mut self) -> RunRecord {
         let end = self.engine.now();
-        let fabric = &self.built.fabric;
+        let fabric = &self.world.fabric;
         let mut sent = vec![Default::default(); fabric.links().len()];
         for n in 0..fabric.nodes() {
             for (p, direction) in fabric.ports_of(NodeId(n)).iter().enumerate() {
                 let flying = self.engine.drain_link(direction.link);
-                let port = &machine::node(&mut self.engine, fabric, NodeId(n)).ports()[p];
+                let port = &machines::node(&mut self.engine, fabric, NodeId(n)).ports()[p];
                 sent[direction.link.0 as usize] = port.unsent(end, &flying);
                 flying.iter().for_each(|one| self.engine.push_link(direction.link, one));
             }
         }
         let links = self.links.clone();
-        let links = links.map(|l| l.finish(end, &mut self.engine, &self.built));
+        let links = links.map(|l| l.finish(end, &mut self.engine, &self.world));
         self.engine.refresh();
         let copy = |n| self.engine.node_mut(NodeId(n)).clone();
         let mut nodes: Vec<AnyNode> = (0..fabric.nodes()).map(copy).collect();
-        machine::part(&mut nodes);
-        let mut record = collect(self.scenario, &self.built, &nodes, &sent, end);
+        machines::part(&mut nodes);
+        let mut record = collect(self.scenario, &self.world, &nodes, &sent, end);
         record.links = links.unwrap_or_default();
         record.interrupted = true;
         record.deadlocks = self.deadlocks.clone().unwrap_or_default().finish().0;
@@ -380,12 +392,12 @@ impl Look {
 }
 
 /// Cables of some links, for people.
-fn names(built: &Built, links: &[LinkId]) -> String {
+fn names(world: &World, links: &[LinkId]) -> String {
     let name = |link: &LinkId| {
-        let spec = built.fabric.links()[link.0 as usize];
+        let spec = world.fabric.links()[link.0 as usize];
         format!(
             "{}-{}",
-            built.plan.names[spec.from.0 as usize], built.plan.names[spec.to.0 as usize]
+            world.plan.names[spec.from.0 as usize], world.plan.names[spec.to.0 as usize]
         )
     };
     let mut all: Vec<String> = links.iter().take(4).map(name).collect();

@@ -263,10 +263,10 @@ impl Host {
 pub mod tests {
     use super::*;
 
-    use crate::build::build;
+    use crate::assemble::build;
     use crate::host::departures::Departures;
-    use crate::node::AnyNode;
     use crate::options::{Options, Outputs};
+    use crate::world::AnyNode;
     use forebay_units::Span;
     use forebay_wire::Kind;
 
@@ -305,9 +305,9 @@ flows = [
     /// classes then, and resumes them when that has been in force for 300 ns and one more answer of class 0 has come up.
     fn leaves(star: &str, paused: u8) -> Vec<(u32, u64)> {
         let scenario = forebay_scenario::text("classes.toml", star).unwrap().scenario;
-        let mut built =
+        let mut world =
             build(&scenario, 1, Options::default(), &Outputs::default(), &|| true).unwrap();
-        let AnyNode::Host(mut host) = built.nodes.swap_remove(0) else {
+        let AnyNode::Host(mut host) = world.nodes.swap_remove(0) else {
             panic!("hosts come first")
         };
         let mut left = Departures::default();

@@ -1,14 +1,28 @@
 //! State of the senders and receivers of a host, for followed flows. Looking changes nothing.
 
 use super::Host;
-use crate::flow_map::DONE;
-use crate::follow::Look;
+use super::flow_map::DONE;
 use forebay_record::why::{HostStages, Landing};
+use forebay_transport::Wait;
 use forebay_wire::FlowId;
+
+/// How a sender stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct SenderLook {
+    pub waits: Wait,
+    pub sent: u64,
+    pub written: u64,
+    pub is_stream: bool, // of a connection
+    pub acked: u64,
+    pub message: u32, // of a stream of messages the one under way
+    pub resent: u64,
+    pub timeouts: u64,
+    pub probes: u64,
+}
 
 impl Host {
     /// A sender that has started and has not ended.
-    pub fn look_at_sender(&self, flow: u32) -> Option<Look> {
+    pub fn look_at_sender(&self, flow: u32) -> Option<SenderLook> {
         let slot = self.send.of.get(FlowId(flow)).filter(|slot| *slot != DONE)?;
         let sender = &self.send.slots[slot as usize].sender;
         let size = self.common.flows[flow as usize].size.get();
@@ -17,7 +31,7 @@ impl Host {
             true => sender.totals().nxt,
             false => size.saturating_sub(sender.unsent()),
         };
-        Some(Look {
+        Some(SenderLook {
             waits: sender.waits_for(),
             sent,
             written: if is_stream { sent + sender.unsent() } else { size },

@@ -1,12 +1,11 @@
 //! The glue between a host's path to memory, its stack, and the law that rules over antagonists.
 
 use super::control::{Control, Registers, Whose, control};
+use super::flow_map::FlowMap;
 use super::{Common, Host};
-use crate::flow_map::FlowMap;
-use crate::inspect::MemoryState;
 use crate::options::SimError;
 use forebay_engine::Out;
-use forebay_host::memory::{Handling, Landed, MemoryPath, Nics, Read, Refusal, Totals};
+use forebay_host::memory::{Handling, Landed, MemoryPath, Nics, Now, Read, Refusal, Totals};
 use forebay_laws::host::{Echo, Side, Watched};
 use forebay_net::trace;
 use forebay_record::why::Landing;
@@ -87,6 +86,25 @@ impl NicSide {
     pub(crate) fn pause_above(&mut self, bytes: Bytes, classes: u8) {
         self.brake = Some(Brake { above: bytes.get(), classes });
     }
+}
+
+/// One host's path to memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MemoryState {
+    /// Index of the host.
+    pub host: u32,
+    /// Up to when the rest is true: at most a step before the instant of the inspection.
+    pub at: Time,
+    /// Lines in IIO slots, summed over nanoseconds.
+    pub occupancy: f64,
+    /// Lines that entered them.
+    pub entered: f64,
+    /// Bytes of frames in the NIC buffer.
+    pub buffered: u64,
+    /// Wait of writes for admission to memory, in ns.
+    pub wait_ns: f64,
+    /// Throttle level in force.
+    pub level: u8,
 }
 
 /// Totals at an instant.
@@ -187,6 +205,11 @@ impl Memory {
         }
     }
 
+    /// How the path stands.
+    pub(crate) fn now(&self) -> Now {
+        self.path.now()
+    }
+
     /// What the control's law has made of its readings.
     pub(crate) fn watched(&self) -> Option<Watched> {
         self.side().control.as_ref().and_then(|control| control.watched(Side::Receive))
@@ -211,7 +234,8 @@ impl Memory {
         landings.push(Landing { flow: packet.flow.0, came, first, entered, landed });
     }
 
-    pub(super) fn snapshot(&self, at: Time, read_bytes: u64) -> Snapshot {
+    /// Totals at an instant, at which applications have read so much.
+    pub(crate) fn snapshot(&self, at: Time, read_bytes: u64) -> Snapshot {
         let side = self.side();
         let level_writes = side.control.as_ref().map_or(0, Control::writes);
         let (at, path) = self.path.totals_at(at);

@@ -1,9 +1,9 @@
 //! A receiver-driven transport in a simulation: its hosts' halves, their clocks, and classes packet by packet.
 
-use crate::build::build_with;
+use crate::assemble::build_with;
+use crate::assemble::stacks::{profiles, usual};
 use crate::options::{Options, Outputs};
 use crate::run::{Outcome, Simulation};
-use crate::stacks::{profiles, usual};
 use forebay_engine::Watch;
 use forebay_scenario::model::Scenario;
 use forebay_transport::Config;
@@ -52,8 +52,8 @@ fn run(scenario: &Scenario, classes: [u8; 2], unasked: u64, threads: usize) -> O
         });
     }
     let options = Options { threads, ..Options::default() };
-    let built = build_with(profiles, scenario, 1, options, &Outputs::default(), &|| true).unwrap();
-    let mut simulation = Simulation::of(built, scenario, options, Outputs::default()).unwrap();
+    let world = build_with(profiles, scenario, 1, options, &Outputs::default(), &|| true).unwrap();
+    let mut simulation = Simulation::of(world, scenario, options, Outputs::default()).unwrap();
     simulation.advance(Time::MAX, &Watch::default());
     simulation.finish()
 }

@@ -1,8 +1,8 @@
 //! The NIC's way out: whose turn it is when the wire is free.
 
+use super::flow_map::RETIRED;
 use super::paused::Paused;
 use super::push::Pushing;
-use super::sending::RETIRED;
 use super::super_packets::SuperPackets;
 use super::{ClassQueues, Host, LOST, Nic};
 use forebay_engine::Out;

@@ -8,7 +8,7 @@
 //! Deviation: before TSQ Linux dropped what found the queue full, and the sender cut its window; here flows wait.
 
 use super::Host;
-use super::sending::RETIRED;
+use super::flow_map::RETIRED;
 use forebay_net::CLASSES;
 use forebay_units::Time;
 use forebay_wire::Kind;
@@ -110,10 +110,10 @@ impl Host {
 #[doc(hidden)]
 pub mod tests {
     use super::*;
-    use crate::build::build;
+    use crate::assemble::build;
     use crate::host::departures::Departures;
-    use crate::node::AnyNode;
     use crate::options::{Options, Outputs};
+    use crate::world::AnyNode;
     use forebay_units::Span;
 
     /// Three flows of a law without a window, one of them without an end: they fill the queue, and no more; the link is never idle and they
@@ -144,9 +144,9 @@ flows = [
 ]
 "#;
         let scenario = forebay_scenario::text("push.toml", text).unwrap().scenario;
-        let mut built =
+        let mut world =
             build(&scenario, 1, Options::default(), &Outputs::default(), &|| true).unwrap();
-        let AnyNode::Host(mut host) = built.nodes.swap_remove(0) else {
+        let AnyNode::Host(mut host) = world.nodes.swap_remove(0) else {
             panic!("hosts come first")
         };
         let mut left = Departures::default();

@@ -1,11 +1,11 @@
 //! Flows that end here: their receivers, from the first packet to the last byte.
 
 use super::Host;
+use super::flow_map::{DONE, FlowMap};
 use super::pulling::AtNic;
 use super::sending::room_for_more;
 use super::telemetry::with_inline_space;
 use super::timers::Due;
-use crate::flow_map::{DONE, FlowMap};
 use forebay_engine::Out;
 use forebay_transport::{
     Arrival, CreditState, HostHalves, HostStart, PacketSink, Progress, Receiver,

@@ -1,9 +1,9 @@
 //! The glue between streams and the applications at their ends.
 
 use super::Host;
+use super::flow_map::FlowMap;
+use super::rpc_ends::{Call, Client, Server, Then};
 use super::timers::Due;
-use crate::flow_map::FlowMap;
-use crate::rpc::{Call, Client, Server, Then};
 use forebay_credits::{ACTIVE, Account, Post, Requests, Returns, Timing};
 use forebay_engine::Out;
 use forebay_scenario::model::Rpc;

@@ -1,12 +1,12 @@
 //! Flows that start here: their senders, from the start to the last acknowledgement.
 
 use super::Host;
+use super::flow_map::{DONE, FlowMap, RETIRED};
 use super::paused_destinations::PausedDestinations;
 use super::pulling::Egress;
 use super::telemetry::int_records;
 use super::timer_dedup::TimerDedup;
 use super::timers::Due;
-use crate::flow_map::{DONE, FlowMap};
 use forebay_engine::Out;
 use forebay_laws::Start;
 use forebay_transport::{FlowSpec as SenderSpec, Heard, Next, Sender, Telemetry, Wait};
@@ -77,9 +77,6 @@ impl Senders {
 pub(super) fn room_for_more<T>(list: &Vec<T>) -> usize {
     if list.len() == list.capacity() { list.len().max(1) } else { 0 }
 }
-
-/// Flow of a slot that was finished while in the ready list.
-pub(super) const RETIRED: u32 = u32::MAX;
 
 impl Host {
     /// The sender of a flow, or of a stream of a connection, which stays open.
@@ -248,7 +245,7 @@ impl Host {
     }
 
     /// Where the flows in progress go to, and what each waits for.
-    pub(super) fn waits(&self) -> impl Iterator<Item = (u32, Wait)> {
+    pub fn waits(&self) -> impl Iterator<Item = (u32, Wait)> {
         let paused = self.nic.port.paused_classes();
         self.unfinished().map(move |(sent, sender)| {
             let spec = &self.common.flows[sent.flow as usize];

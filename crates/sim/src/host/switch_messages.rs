@@ -1,7 +1,7 @@
 //! Packets that are for no transport: messages of the switch, and dependencies between flows.
 
 use super::Host;
-use super::sending::RETIRED;
+use super::flow_map::RETIRED;
 use forebay_engine::Out;
 use forebay_laws::flow::SwitchMessage;
 use forebay_units::{BitsPerSec, Time};

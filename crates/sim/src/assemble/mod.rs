@@ -1,0 +1,13 @@
+//! The assembler: from a checked scenario to a world before its first event.
+
+mod base_rtt;
+mod build;
+mod dependencies;
+pub(crate) mod messages;
+pub(crate) mod path;
+mod pools;
+mod racks;
+pub(crate) mod stacks;
+mod symmetric;
+
+pub(crate) use build::{build, build_with};

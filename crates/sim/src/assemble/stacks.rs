@@ -1,0 +1,253 @@
+//! What each host's settings come to: its NIC, and what its flows read.
+
+use crate::host::{BaseRtt, Common, Nic, Profile};
+use crate::law::law;
+use crate::options::SimError;
+use forebay_host::{Moderation, PullOrder};
+use forebay_laws::credit::CreditParams;
+use forebay_laws::flow::FlowParams;
+use forebay_laws::grant::GrantParams;
+use forebay_scenario::model::{
+    self, HostSettings, NicOrder, Pacing, Scenario, TransportKind, TxQueues,
+};
+use forebay_transport::credited::CreditedConfig;
+use forebay_transport::granted::GrantedConfig;
+use forebay_transport::rdma::{Cap, RdmaConfig, Recovery};
+use forebay_transport::{Config, TcpConfig, Tick};
+use forebay_units::{Bytes, Span};
+use std::sync::Arc;
+
+/// What decides how a host's flows behave: its settings, whether its ACKs wait, where that is not as the transport says, and its
+/// socket buffers, where applications read late.
+pub(crate) type Stack = (HostSettings, Option<bool>, Option<Bytes>);
+
+/// The stack of the hosts that no override names.
+pub(crate) fn usual(scenario: &Scenario) -> Stack {
+    let buffer = scenario.host.memory.as_ref().map(|memory| memory.socket_buffer);
+    (scenario.host.settings, None, buffer)
+}
+
+/// Settings met so far, each with what its hosts share.
+pub(crate) struct Stacks<'a> {
+    scenario: &'a Scenario,
+    met: Vec<(Stack, Arc<Common>)>,
+}
+
+impl<'a> Stacks<'a> {
+    /// `common` is for the hosts that no override names.
+    pub fn new(scenario: &'a Scenario, common: &Arc<Common>) -> Self {
+        Self { scenario, met: vec![(usual(scenario), Arc::clone(common))] }
+    }
+
+    /// For the host with this name.
+    pub fn of(&mut self, name: &str) -> Result<(Arc<Common>, Nic), SimError> {
+        let (settings, delayed_ack) = self.scenario.host.at(name);
+        let buffer = self.scenario.host.memory_at(name).map(|memory| memory.socket_buffer);
+        let settings = (settings, delayed_ack, buffer);
+        let packets = self.scenario.all_transports().map(|one| one.mss + one.header);
+        let nic = nic(&settings.0, packets.max().unwrap_or(Bytes::ZERO));
+        if let Some((_, common)) = self.met.iter().find(|met| met.0 == settings) {
+            return Ok((Arc::clone(common), nic));
+        }
+        let mut profiles = profiles(self.scenario, &settings)?;
+        for (profile, usual) in profiles.iter_mut().zip(&self.met[0].1.profiles) {
+            profile.base_rtt = usual.base_rtt.clone();
+            profile.law.clone_from(&usual.law);
+            if let Config::Granted(_) | Config::Credited(_) = usual.transport {
+                profile.transport = usual.transport.clone(); // with its window and cutoffs
+            }
+        }
+        let common = Arc::new(Common { profiles, ..Common::clone(&self.met[0].1) });
+        self.met.push((settings, Arc::clone(&common)));
+        Ok((common, nic))
+    }
+}
+
+/// TCP's settings on a host of these.
+fn configure(tcp: TcpConfig, (host, delayed_ack, buffer): &Stack) -> TcpConfig {
+    TcpConfig {
+        delayed_ack: delayed_ack.unwrap_or(tcp.delayed_ack),
+        receive_window: buffer.or(tcp.receive_window),
+        reads_late: buffer.is_some(),
+        tso: host.tso.then_some(host.gso_max),
+        push_bursts: host.psh,
+        pacing: host.pacing != Pacing::Off,
+        sack_compression: host.sack_compression,
+        ..tcp
+    }
+}
+
+/// `packet` is the size of the largest.
+fn nic(settings: &HostSettings, packet: Bytes) -> Nic {
+    let moderation = Moderation {
+        frames: settings.rx_frames,
+        wait: settings.rx_usecs,
+        jitter: settings.rx_jitter,
+        merge: settings.gro,
+    };
+    let waits = settings.rx_usecs.max(settings.rx_jitter) > Span::ZERO;
+    Nic {
+        order: match settings.nic {
+            NicOrder::Fq => PullOrder::Fq { packet: packet.get() as u32 },
+            _ if settings.pacing == Pacing::Fq => PullOrder::Fq { packet: packet.get() as u32 },
+            NicOrder::RoundRobin => PullOrder::RoundRobin,
+            NicOrder::Fifo | NicOrder::Push => PullOrder::Fifo,
+            NicOrder::Srpt => PullOrder::Srpt,
+        },
+        pushes: settings.nic == NicOrder::Push,
+        jitter: settings.tx_jitter,
+        segments: settings.tso.then_some(settings.tx_queues == TxQueues::PerFlow),
+        moderation: waits.then_some(moderation),
+    }
+}
+
+/// The transports of all traffic as hosts of these settings run them.
+pub(crate) fn profiles(scenario: &Scenario, stack: &Stack) -> Result<Vec<Profile>, SimError> {
+    let one = |t: &model::Traffic| {
+        let of = scenario.transport_of(t);
+        let class = t.class.unwrap_or(of.class);
+        let (transport, law) = match &of.kind {
+            TransportKind::Tcp(keys) => {
+                let law = law_of(of, t)?;
+                (Config::from(configure(tcp(of, keys, class, &law), stack)), Some(law))
+            }
+            TransportKind::Rdma(keys) => {
+                let law = law_of(of, t)?;
+                (Config::from(queue_pairs(of, keys, class, &law)), Some(law))
+            }
+            TransportKind::ReceiverDriven(keys) => {
+                let overhead = scenario.fabric.wire_overhead;
+                let cfg = match (of.credit_law(), scenario.fabric.switch.credits) {
+                    (Some(_), Some(credits)) => credited(of, keys, credits, overhead)?.into(),
+                    _ => receiver_driven(of, keys, overhead)?.into(),
+                };
+                (cfg, None)
+            }
+        };
+        Ok(Profile { transport, law, base_rtt: BaseRtt::Unknown })
+    };
+    scenario.traffic.iter().map(one).collect()
+}
+
+/// The law of a traffic entry: its own parameters win over the transport's, which hold for the same law only.
+fn law_of(transport: &model::Transport, entry: &model::Traffic) -> Result<FlowParams, SimError> {
+    let name = entry.law.as_ref().unwrap_or(&transport.law);
+    let common = transport.params.iter().filter(|_| *name == transport.law);
+    law(name, common.chain(&entry.params), FlowParams::new, FlowParams::set)
+}
+
+fn tcp(transport: &model::Transport, keys: &model::Tcp, class: u8, law: &FlowParams) -> TcpConfig {
+    TcpConfig {
+        mss: transport.mss,
+        header: transport.header,
+        ack_size: transport.ack_size,
+        initial_window: keys.initial_window.payload(transport.mss),
+        rto_min: keys.rto_min,
+        rto_initial: TcpConfig::default().rto_initial.max(keys.rto_min),
+        receive_window: keys.receive_window,
+        receive_window_max: keys.receive_window_max,
+        delayed_ack: keys.delayed_ack,
+        delayed_ack_timeout: keys.delayed_ack_timeout,
+        adaptive_delayed_ack: keys.adaptive_delayed_ack,
+        timer_tick: Tick::of(keys.timer_tick),
+        quick_acks: keys.quick_acks,
+        idle_restart: keys.idle_restart,
+        gentle_growth: keys.gentle_growth,
+        sack: keys.sack,
+        rack: keys.rack,
+        tlp: keys.tail_loss_probe,
+        prr: keys.prr,
+        frto: keys.frto,
+        needs: law.needs(),
+        data_class: class,
+        ack_class: transport.ack_class,
+        ..TcpConfig::default()
+    }
+}
+
+/// What depends on the fabric, [`super::messages`] fills in.
+fn credited(
+    transport: &model::Transport,
+    keys: &model::ReceiverDriven,
+    credits: model::CreditClass,
+    overhead: Bytes,
+) -> Result<CreditedConfig, SimError> {
+    let law = law(&transport.law, &transport.params, CreditParams::new, CreditParams::set)?;
+    Ok(CreditedConfig {
+        early_stop: law.stops_early(),
+        asks_after_stop: law.asks_after_stop(),
+        law,
+        mss: transport.mss,
+        header: transport.header,
+        ack_size: transport.ack_size,
+        overhead,
+        data_class: transport.class,
+        credit_class: credits.class,
+        share: (credits.share.of, credits.share.whole),
+        unscheduled: keys.window.map_or(Bytes::ZERO, |window| window.payload(transport.mss)),
+    })
+}
+
+/// What depends on fabric and flows, [`super::messages`] fills in.
+fn receiver_driven(
+    transport: &model::Transport,
+    keys: &model::ReceiverDriven,
+    overhead: Bytes,
+) -> Result<GrantedConfig, SimError> {
+    let law = law(&transport.law, &transport.params, GrantParams::new, GrantParams::set)?;
+    Ok(GrantedConfig {
+        scores_paths: law.scores_paths(),
+        path_numbers: law.path_numbers(),
+        law,
+        mss: transport.mss,
+        header: transport.header,
+        ack_size: transport.ack_size,
+        overhead,
+        window: keys.window.map_or(Bytes::ZERO, |window| window.payload(transport.mss)),
+        data_class: transport.class,
+        ack_class: transport.ack_class,
+        priorities: 1,
+        cutoffs: None,
+        tail: Bytes::ZERO,
+        resend_after: keys.resend_after,
+        tries: keys.tries.into(),
+        protect: keys.protect,
+    })
+}
+
+fn queue_pairs(
+    transport: &model::Transport,
+    rdma: &model::Rdma,
+    class: u8,
+    law: &FlowParams,
+) -> RdmaConfig {
+    let needs = law.needs();
+    let telemetry = if needs.int { rdma.telemetry } else { Bytes::ZERO };
+    RdmaConfig {
+        mtu: transport.mss,
+        header: transport.header + telemetry,
+        ack_size: transport.ack_size + telemetry,
+        initial_window: rdma.initial_window.map(|window| window.payload(transport.mss)),
+        cap: match rdma.max_inflight {
+            model::InflightCap::None => Cap::None,
+            model::InflightCap::Bdp => Cap::Bdp,
+            model::InflightCap::Fixed(bytes) => Cap::Fixed(bytes),
+        },
+        recovery: match rdma.recovery {
+            model::Recovery::GoBackN => Recovery::GoBackN,
+            model::Recovery::GoBackZero => Recovery::GoBackZero,
+            model::Recovery::Selective => Recovery::Selective,
+        },
+        ack_every: rdma.ack_every,
+        nack_interval: rdma.nack_interval,
+        rnr_timer: rdma.rnr_timer,
+        timeout: rdma.timeout,
+        timeout_few: rdma.timeout_few,
+        few: rdma.few,
+        cnp_interval: rdma.cnp_interval,
+        needs,
+        data_class: class,
+        ack_class: transport.ack_class,
+        cnp_class: rdma.cnp_class,
+    }
+}
