@@ -1,8 +1,9 @@
 //! The run: windows, threads, boundaries.
 
 use crate::barrier::Barrier;
+use crate::link::{Flying, LinkId, LinkSpec, NodeId};
 use crate::link_rings::{LinkRings, Outbox};
-use crate::node::{EngineAccess, Flying, LinkId, LinkSpec, Node, NodeId};
+use crate::node::{EngineAccess, Node};
 use crate::plan::{Pace, Plan, PlanError, Tuning};
 use crate::ring::Ring;
 use crate::shard::{InLinks, Phase, Process, Shard};

@@ -19,6 +19,7 @@ mod agenda;
 mod barrier;
 mod digest;
 mod engine;
+mod link;
 mod link_rings;
 mod node;
 mod plan;
@@ -33,8 +34,9 @@ mod spread;
 
 pub use digest::{Digest, combine};
 pub use engine::{Ended, Engine, EngineStats, Goal, Watch};
+pub use link::{Flying, LinkId, LinkSpec, NodeId, Out};
 pub use link_rings::LinkRings;
-pub use node::{EngineAccess, Flying, LAST_STAGE, LinkId, LinkSpec, Node, NodeId, Out, Visitor};
+pub use node::{EngineAccess, LAST_STAGE, Node, Visitor};
 pub use plan::{Plan, PlanError, Tuning};
 pub use prefetch::{prefetch, prefetch_all, prefetch_at};
 pub use rare::rarely;

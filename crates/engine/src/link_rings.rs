@@ -1,6 +1,6 @@
 //! The links that arrive at one shard, and the post to the others.
 
-use crate::node::{Flying, LinkId, Out};
+use crate::link::{Flying, LinkId, Out};
 use crate::prefetch::prefetch;
 use crate::rare::{missing, rarely};
 use crate::ring::{Pool, Ring};

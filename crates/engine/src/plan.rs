@@ -2,7 +2,7 @@
 //!
 //! Grouping changes speed only: the order of events at a node never depends on it.
 
-use crate::node::{LinkId, LinkSpec, NodeId};
+use crate::link::{LinkId, LinkSpec, NodeId};
 use crate::spread::spread;
 use forebay_units::{Span, Time};
 use std::fmt;

@@ -3,7 +3,8 @@
 //! For tests only: the same nodes and links must give the same digest here and in [`crate::Engine`].
 
 use crate::engine::{Ended, Goal};
-use crate::node::{EngineAccess, Flying, LinkId, LinkSpec, Node, NodeId, Out};
+use crate::link::{Flying, LinkId, LinkSpec, NodeId, Out};
+use crate::node::{EngineAccess, Node};
 use crate::shard::Class;
 use crate::slab::Slab;
 use forebay_units::Time;

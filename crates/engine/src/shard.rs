@@ -1,8 +1,9 @@
 //! One shard: its nodes, and what one window means for each of its processes.
 
 use crate::agenda::{Agenda, MOST_SOURCES, Source};
+use crate::link::LinkId;
 use crate::link_rings::{LinkRings, NOBODY};
-use crate::node::{LAST_STAGE, LinkId, Node, Visitor};
+use crate::node::{LAST_STAGE, Node, Visitor};
 use crate::plan::Side;
 use forebay_units::{Span, Time};
 use std::cmp::Reverse;
