@@ -1,7 +1,7 @@
 //! Recordings and law logs: what is written replays, and what was cut or changed is noticed.
 
-use forebay_laws::host::{Counters, HostParams, HostStart, Reading, Side};
-use forebay_laws::host_driver::{Counter, Driver, Pace, Plant, Written};
+use forebay_laws::host::{Counter, Counters, HostParams, HostStart, Reading, Side};
+use forebay_laws::host_driver::{Driver, Pace, Plant, Written};
 use forebay_laws::log::{Sink, Tap};
 use forebay_record::law_logs::LawLogsInMemory;
 use forebay_record::signals::SignalWriter;

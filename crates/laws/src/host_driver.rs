@@ -14,25 +14,10 @@ pub mod lockstep;
 
 use crate::Acts;
 use crate::host::{
-    Counters, Echo, Host, HostAct, HostEvent, HostParams, HostSeen, HostStart, Reading, Side,
-    Signal, Watched,
+    Counter, Counters, Echo, Host, HostAct, HostEvent, HostParams, HostSeen, HostStart, Reading,
+    Side, Signal, Watched,
 };
 use forebay_units::{Span, Time};
-
-/// A counter: the first two are of one direction, the others of the whole host.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Counter {
-    /// Sum over clock cycles of the lines in the IIO buffer.
-    Occupancy,
-    /// Units that entered the IIO buffer.
-    Inserts,
-    /// Packets that the NIC dropped.
-    NicDrops,
-    /// Signs of slow cores.
-    SlowCpu,
-    /// Bytes that memory moved.
-    MemoryBytes,
-}
 
 /// Outcome of a level write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -6,8 +6,10 @@
 use super::levels::{Levels, Throttle};
 use super::status::{MOST_STACKS, Shown, Status};
 use crate::sense::inputs::{COUNTERS, Senses};
-use forebay_laws::host::{Counters, Echo, HostEvent, HostParams, HostStart, Reading, Side, Signal};
-use forebay_laws::host_driver::{Counter, Driver, Pace, Plant, Written};
+use forebay_laws::host::{
+    Counter, Counters, Echo, HostEvent, HostParams, HostStart, Reading, Side, Signal,
+};
+use forebay_laws::host_driver::{Driver, Pace, Plant, Written};
 use forebay_laws::log::Tap;
 use forebay_units::{Span, Time};
 use std::time::Duration;

@@ -4,8 +4,7 @@
 //! budget (softnet), `rx_out_of_buffer` of mlx5, which that driver counts as missed, too. Bytes that memory moved: reads and writes of the memory
 //! controllers, of 64 bytes each; where none can be read, what resctrl counts for each L3 cache (MBM).
 
-use forebay_laws::host::Signal;
-use forebay_laws::host_driver::Counter;
+use forebay_laws::host::{Counter, Signal};
 use forebay_linux::Clock;
 use forebay_linux::counters::{Counters, Handed, Value};
 use std::os::fd::{BorrowedFd, OwnedFd};

@@ -4,8 +4,7 @@
 //! time, as from a counter with a clock of 1 GHz, so that the real clock need not be known.
 
 use crate::sense::drops::Machine;
-use forebay_laws::host::{Counters, Side};
-use forebay_laws::host_driver::Counter;
+use forebay_laws::host::{Counter, Counters, Side};
 use forebay_linux::Clock;
 use forebay_linux::counters::Handed;
 use forebay_linux::perf::Group;

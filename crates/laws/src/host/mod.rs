@@ -16,9 +16,23 @@ pub mod registry;
 pub use registry::{Host, HostParams, LAWS};
 
 use crate::Acts;
-use crate::host_driver::Counter;
 use crate::params::{choice, or_word};
 use forebay_units::{BitsPerSec, Span, Time};
+
+/// A counter: the first two are of one direction, the others of the whole host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Counter {
+    /// Sum over clock cycles of the lines in the IIO buffer.
+    Occupancy,
+    /// Units that entered the IIO buffer.
+    Inserts,
+    /// Packets that the NIC dropped.
+    NicDrops,
+    /// Signs of slow cores.
+    SlowCpu,
+    /// Bytes that memory moved.
+    MemoryBytes,
+}
 
 /// One reading of a cumulative counter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -6,7 +6,8 @@
 //!
 //! Messages are coded as law logs are. Invariant: reading any bytes gives a message or none, and never panics.
 
-use super::{Counter, Pace, Plant, Written};
+use super::{Pace, Plant, Written};
+use crate::host::Counter;
 use crate::host::{Echo, HostParams, HostStart, Reading, Side, Watched};
 use crate::log::{Code, Reader, fields, variants};
 use alloc::string::{String, ToString};
