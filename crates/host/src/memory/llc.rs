@@ -18,11 +18,6 @@ use super::settings::{CacheModel, DdioSettings, IommuSettings, RING};
 use forebay_units::Span;
 use forebay_wire::Packet;
 
-/// Latency of a read that hits the cache, in ns.
-///
-/// Assumption: 20, some 65 cycles at 3.3 GHz.
-const READ_HIT: f64 = 20.0;
-
 /// Of how many lines at a packet's end one that evicts is its slowest.
 ///
 /// Assumption: 20, which take as long on PCIe as an eviction without waiting.
@@ -230,10 +225,4 @@ impl Llc {
 
 fn in_ns(span: Span) -> f64 {
     span.as_ps() as f64 * 1e-3
-}
-
-/// Mean latency of reading a line that the NIC wrote, in ns, where memory takes `memory` ns and has the share `missing` of them.
-#[inline]
-pub(super) fn read_latency(missing: f64, memory: f64) -> f64 {
-    missing * memory + (1.0 - missing) * READ_HIT
 }

@@ -10,52 +10,18 @@ use super::limit::Limit;
 use super::llc::Llc;
 use super::nic::{Nic, Shared, add_others, step_others};
 use super::nics::Nics;
-use super::readers::{Copied, Readers};
+use super::readers::{Copied, Handling, Read, Readers};
 use super::receive_queue::{QueueTotals, Refusal};
-use super::{MemorySettings, float, lines, whole};
+use super::{MemorySettings, STEP, float, lines, whole};
 use forebay_units::{Span, Time};
 use forebay_wire::Packet;
 use std::ops::Range;
-
-/// The longest step: what enters slots in one leaves none of them in the same, by default: the cache takes 151 ns.
-pub const STEP: Span = Span::from_ns(150);
 
 /// The longest where lines go to the cache, and are in slots for half the time.
 const STEP_TO_CACHE: Span = Span::from_ns(110);
 
 /// Share by which the state may still move in a [`STEP`] when nothing is carried and the path goes to sleep.
 const SETTLED: f64 = 1e-7;
-
-/// Bytes that an application reads.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Read {
-    /// What the caller knows the flow by.
-    pub flow: u32,
-    /// How many.
-    pub bytes: u64,
-    /// Offset in its stream that this read comes to.
-    pub upto: u64,
-}
-
-/// Work of a core on what it reads, beside copying.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Handling {
-    /// Packets that it came in.
-    pub packets: u32,
-    /// Time that the application takes for it.
-    pub service: Span,
-    /// Whether these are fragments of messages of more than one packet.
-    pub fragments: bool,
-    /// Traffic that its reads are counted with: see [`Totals::reads_of`].
-    pub traffic: u16,
-}
-
-impl Handling {
-    /// Handling of this number of packets by an application without work of its own.
-    pub const fn of(packets: u32) -> Self {
-        Self { packets, service: Span::ZERO, fragments: false, traffic: 0 }
-    }
-}
 
 /// Running totals, to be read as differences: of one NIC, but for antagonists, levels and the wait. Lines are of 64 bytes.
 #[derive(Clone, Debug, Default, PartialEq)]

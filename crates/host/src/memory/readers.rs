@@ -6,11 +6,43 @@
 //! Leaves out: protocol work is done with the copy, so acknowledgements do not wait for it; wake-ups; user buffers, which
 //! stay in cache (note, section 2).
 
-use super::llc::{Llc, read_latency};
+use super::llc::Llc;
+use super::read_latency;
 use super::receive_queue::{ReceiveQueue, Traffic};
 use super::settings::{Copying, LINE, Poll, ReaderSettings};
-use super::{Handling, Read};
+use forebay_units::Span;
 use std::collections::{BTreeMap, VecDeque};
+
+/// Bytes that an application reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Read {
+    /// What the caller knows the flow by.
+    pub flow: u32,
+    /// How many.
+    pub bytes: u64,
+    /// Offset in its stream that this read comes to.
+    pub upto: u64,
+}
+
+/// Work of a core on what it reads, beside copying.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Handling {
+    /// Packets that it came in.
+    pub packets: u32,
+    /// Time that the application takes for it.
+    pub service: Span,
+    /// Whether these are fragments of messages of more than one packet.
+    pub fragments: bool,
+    /// Traffic that its reads are counted with: see [`super::Totals::reads_of`].
+    pub traffic: u16,
+}
+
+impl Handling {
+    /// Handling of this number of packets by an application without work of its own.
+    pub const fn of(packets: u32) -> Self {
+        Self { packets, service: Span::ZERO, fragments: false, traffic: 0 }
+    }
+}
 
 #[derive(Clone, Copy, Debug)]
 struct Work {

@@ -14,7 +14,7 @@
 mod posted;
 
 use super::buffers::{BufferCache, Capacity, Congestion, Counts, Touch};
-use super::llc::read_latency;
+use super::read_latency;
 use super::settings::{DdioSettings, LINE, QueueSettings, Rnr};
 use forebay_wire::{Kind, Packet};
 use posted::Queues;
