@@ -12,6 +12,7 @@
 //! Lengths are wire bytes: packet size plus the wire overhead of the scenario.
 
 mod bucket;
+mod class;
 mod classes;
 mod counters;
 mod credit_class;
@@ -29,20 +30,21 @@ mod trim;
 mod turns;
 
 pub use bucket::{Shaper, Share};
+pub use class::CLASSES;
 pub(crate) use classes::MOST_IN_TRANSMISSION;
-pub use classes::{CLASSES, ClassCounters, ClassPolicy, Watchdog};
+pub use classes::{ClassCounters, ClassPolicy, Watchdog};
 pub use counters::PortCounters;
-pub use credit_class::CreditClass;
 pub use fault::{DropRule, PortFault, Recalled};
 pub use pause::PauseCounters;
-pub use settings::{Form, Length, Marking, PortSettings};
+pub use settings::{CreditClass, Form, Length, Marking, PortSettings};
 pub use trim::{Over, Trim};
 
+use class::NOTHING;
 use credit_class::Meter;
 use forebay_engine::{LinkId, Out, prefetch_all, rarely};
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
 use forebay_wire::{Kind, Packet};
-use scheduled::{NOTHING, Scheduled};
+use scheduled::Scheduled;
 use std::collections::VecDeque;
 
 /// What became of a packet that was offered.

@@ -2,14 +2,12 @@
 //!
 //! Source: IEEE 802.1Qbb for pauses; marking on the queue of a class as switches for RoCEv2 do (Zhu et al., SIGCOMM 2015, section 3.1).
 
+use super::class::{CLASSES, bits};
 use super::shares::Shares;
 use super::trim::Over;
 use super::turns::Turns;
 use super::{Length, Marking, PauseCounters, Port, PortMode};
 use forebay_units::{Span, Time};
-
-/// Traffic classes.
-pub const CLASSES: usize = 8;
 
 /// Bytes of the largest packet and of what a wire adds to it.
 pub(crate) const MOST_IN_TRANSMISSION: u64 = 2 * u16::MAX as u64;
@@ -176,11 +174,6 @@ impl Sharing {
             Self::Turns(turns) => turns.sent(class, waiting),
         }
     }
-}
-
-/// Classes of a mask, in order.
-pub(super) fn bits(mask: u8) -> impl Iterator<Item = usize> {
-    (0..CLASSES).filter(move |class| mask & 1 << class != 0)
 }
 
 impl Port {

@@ -8,22 +8,9 @@
 //! Source: Cho, Jang and Han, SIGCOMM 2017, section 3.1; credits before data as in the authors' simulator (kaist-ina/ns2-xpass, xpass-drop-tail.cc).
 
 use super::bucket::{Bucket, Shaper, Share};
-use super::{Port, PortMode, PortSettings, Verdict};
-use forebay_units::{BitsPerSec, Bytes, Time};
+use super::{CreditClass, Port, PortMode, PortSettings, Verdict};
+use forebay_units::{BitsPerSec, Time};
 use forebay_wire::Packet;
-
-/// A metered class.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct CreditClass {
-    /// The class, the highest of the port; packets of higher classes are of this one.
-    pub class: u8,
-    /// Part of the link's rate at which tokens come.
-    pub share: Share,
-    /// Size of the bucket: bytes of the wire that may leave at once after a rest.
-    pub burst: Bytes,
-    /// Most bytes of the wire that wait; a packet beyond it is dropped.
-    pub limit: Bytes,
-}
 
 /// Which departures take tokens.
 #[derive(Clone, Debug)]

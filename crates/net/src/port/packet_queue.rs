@@ -1,6 +1,6 @@
 //! A FIFO of packets that wait, in half the room of packets: few need the rest of it.
 
-use super::CLASSES;
+use super::class::CLASSES;
 use forebay_engine::{prefetch_at, rarely};
 use forebay_wire::{Ecn, Flags, FlowId, HostAddr, Kind, Packet, SackBlock};
 

@@ -6,7 +6,7 @@
 //!
 //! Source: IEEE 802.3 Annex 31B (all classes at once), IEEE 802.1Qbb (class by class).
 
-use super::scheduled::NOTHING;
+use super::class::NOTHING;
 use super::{Port, Verdict};
 use forebay_engine::Out;
 use forebay_units::{Span, Time};

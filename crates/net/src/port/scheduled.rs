@@ -10,6 +10,7 @@
 //! Nothing overtakes the highest class. So at a port that no pause can reach, a packet of that class goes to the link as it is accepted, behind
 //! the packets on the wire and ahead of all that wait. A fault takes it back if its transmission has not begun (`fault.rs`).
 
+use super::class::NOTHING;
 use super::packet_queue::{PacketQueue, Rests};
 use super::{Cold, Form, Length, Marking, Port, PortMode, PortSettings, Verdict};
 use forebay_engine::{Out, prefetch, prefetch_all, rarely};
@@ -35,9 +36,6 @@ pub(super) struct Scheduled {
     pub by_class: bool, // a reader needs the queue of a class, with what is in transmission of it
     pub weighs: bool, // classes against each other, if some of those that are apart are not strict
 }
-
-/// No class, no code.
-pub(super) const NOTHING: u8 = u8::MAX;
 
 impl Scheduled {
     /// Queues for a port that needs them.

@@ -1,9 +1,8 @@
 //! What a port is made from.
 
-use super::bucket::Shaper;
-use super::credit_class::CreditClass;
+use super::bucket::{Shaper, Share};
 use forebay_engine::LinkId;
-use forebay_units::{BitsPerSec, Span};
+use forebay_units::{BitsPerSec, Bytes, Span};
 use forebay_wire::Rates;
 
 /// A length of queue.
@@ -40,6 +39,19 @@ pub struct Marking {
     pub drop_not_ect: bool,
     /// Leave ECN-capable packets unmarked: the rule only drops.
     pub spares_ect: bool,
+}
+
+/// A class that carries the credits of a transport, metered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CreditClass {
+    /// The class, the highest of the port; packets of higher classes are of this one.
+    pub class: u8,
+    /// Part of the link's rate at which tokens come.
+    pub share: Share,
+    /// Size of the bucket: bytes of the wire that may leave at once after a rest.
+    pub burst: Bytes,
+    /// Most bytes of the wire that wait; a packet beyond it is dropped.
+    pub limit: Bytes,
 }
 
 /// How a port keeps what it has accepted. Changes no result.

@@ -5,7 +5,7 @@
 //! debts and no claims. When no class has, all is forgotten.
 //! Over any time in which two classes always have something, what they send differs from their weights by less than a quantum and a packet of each.
 
-use super::classes::{CLASSES, bits};
+use super::class::{CLASSES, bits};
 
 /// Bytes of the wire for each unit of weight and turn, in a group whose smallest weight is 1: about a packet, since a turn shorter than that would
 /// only be skipped. Assumption: switches differ.

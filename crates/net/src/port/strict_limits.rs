@@ -5,7 +5,7 @@
 //! `Hot::top_from`, the second where the third begins, so both have their bytes. The number of packets sent early is not known: in this
 //! mode the limit of the highest class is in bytes.
 
-use super::scheduled::NOTHING;
+use super::class::NOTHING;
 use super::{Length, Port, PortMode, Verdict};
 use forebay_engine::{Out, rarely};
 use forebay_units::{Bytes, Span, Time};

@@ -2,7 +2,7 @@
 //!
 //! Source: Handley et al. (NDP), SIGCOMM 2017, section 3.1: ten headers for one data packet, so that headers neither starve data nor wait for it.
 
-use super::classes::{CLASSES, bits};
+use super::class::{CLASSES, bits};
 
 /// State of the turns among classes that take turns.
 #[derive(Clone, Debug)]
