@@ -7,7 +7,6 @@
 //! Source: Linux `kernel/time/timer.c` since 4.8 (`calc_wheel_index`, `calc_index`), `usecs_to_jiffies`.
 //! Deviation: the jiffies of all hosts begin at time 0, so that timers of different hosts expire together.
 
-use crate::TcpConfig;
 use forebay_units::{Span, Time};
 
 /// Slots of a level of the wheel, of which the last one is not used by timers of that level (`LVL_SIZE`).
@@ -40,22 +39,16 @@ impl Tick {
     pub(crate) fn least_wait(self) -> Span {
         self.least_wait
     }
-}
 
-impl TcpConfig {
     /// When a timer that is set at `now` for `wait` expires.
     #[inline]
-    pub(crate) fn expiry(&self, now: Time, wait: Span) -> Time {
-        if self.timer_tick.length == Span::ZERO {
-            now.saturating_add(wait)
-        } else {
-            self.slot(now, wait)
-        }
+    pub(crate) fn expiry(self, now: Time, wait: Span) -> Time {
+        if self.length == Span::ZERO { now.saturating_add(wait) } else { self.slot(now, wait) }
     }
 
     #[cold]
-    fn slot(&self, now: Time, wait: Span) -> Time {
-        let tick = self.timer_tick.length.as_ps();
+    fn slot(self, now: Time, wait: Span) -> Time {
+        let tick = self.length.as_ps();
         let jiffies = wait.as_ps().div_ceil(tick);
         let expires = now.as_ps() / tick + jiffies;
         let fits = |level: &u32| jiffies < (SLOTS - 1) << (level * SHIFT);
@@ -66,13 +59,13 @@ impl TcpConfig {
 
     /// A time that the kernel keeps in jiffies: rounded up.
     #[inline]
-    pub(crate) fn in_ticks(&self, span: Span) -> Span {
-        if self.timer_tick.length == Span::ZERO { span } else { self.round_up(span) }
+    pub(crate) fn in_ticks(self, span: Span) -> Span {
+        if self.length == Span::ZERO { span } else { self.round_up(span) }
     }
 
     #[cold]
-    fn round_up(&self, span: Span) -> Span {
-        let tick = self.timer_tick.length.as_ps();
+    fn round_up(self, span: Span) -> Span {
+        let tick = self.length.as_ps();
         Span::from_ps(span.as_ps().div_ceil(tick).saturating_mul(tick))
     }
 }
@@ -81,8 +74,8 @@ impl TcpConfig {
 mod tests {
     use super::*;
 
-    fn at(hz: u64) -> TcpConfig {
-        TcpConfig { timer_tick: Tick::of(Span::from_us(1_000_000 / hz)), ..TcpConfig::default() }
+    fn at(hz: u64) -> Tick {
+        Tick::of(Span::from_us(1_000_000 / hz))
     }
 
     /// Expiry in us of a timer set at `now` us for `wait` us.
@@ -93,10 +86,9 @@ mod tests {
 
     #[test]
     fn without_a_tick_timers_are_exact() {
-        let cfg = TcpConfig::default();
         let (now, wait) = (Time::from_ps(12_345), Span::from_ps(678));
-        assert_eq!((cfg.expiry(now, wait), cfg.in_ticks(wait)), (now + wait, wait));
-        assert_eq!(cfg.timer_tick.least_wait(), Span::from_ms(2));
+        assert_eq!((Tick::EXACT.expiry(now, wait), Tick::EXACT.in_ticks(wait)), (now + wait, wait));
+        assert_eq!(Tick::EXACT.least_wait(), Span::from_ms(2));
     }
 
     #[test]

@@ -31,11 +31,12 @@
 mod grantor;
 mod message;
 mod paths;
+mod receiver;
 mod scores;
 mod sender;
 
 pub use grantor::Grantor;
-pub use message::GrantedReceiver;
+pub use receiver::GrantedReceiver;
 pub use sender::GrantedSender;
 
 use crate::FlowSpec;

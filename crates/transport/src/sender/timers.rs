@@ -82,7 +82,7 @@ impl TcpSender {
     fn head_timeout(&self, cfg: &TcpConfig, now: Time) -> Time {
         let rto = self.timeout(cfg);
         let from = self.board.front().map_or(now, |head| head.sent);
-        cfg.expiry(now, from.saturating_add(rto).since(now).max(Span::from_ps(1)))
+        cfg.timer_tick.expiry(now, from.saturating_add(rto).since(now).max(Span::from_ps(1)))
     }
 
     #[inline]
@@ -108,11 +108,11 @@ impl TcpSender {
         }
         if quiet && self.may_probe(cfg) {
             let wait = self.probe_timeout(cfg).min(self.timeout(cfg));
-            return self.set_timer(Timer::Probe, cfg.expiry(now, wait));
+            return self.set_timer(Timer::Probe, cfg.timer_tick.expiry(now, wait));
         }
         let at = match self.timer {
             Timer::Probe | Timer::Reorder => self.head_timeout(cfg, now),
-            Timer::None | Timer::Rto => cfg.expiry(now, self.timeout(cfg)),
+            Timer::None | Timer::Rto => cfg.timer_tick.expiry(now, self.timeout(cfg)),
         };
         self.set_timer(Timer::Rto, at);
     }
@@ -121,7 +121,7 @@ impl TcpSender {
     #[inline]
     pub(super) fn arm_after_send(&mut self, cfg: &TcpConfig, now: Time) {
         if self.calm && self.may_probe(cfg) {
-            let at = cfg.expiry(now, self.probe_timeout(cfg));
+            let at = cfg.timer_tick.expiry(now, self.probe_timeout(cfg));
             return self.set_timer(Timer::Probe, at.min(self.head_timeout(cfg, now)));
         }
         if matches!(self.timer, Timer::None) {
@@ -138,13 +138,13 @@ impl TcpSender {
 
     /// The full timeout from now on.
     pub(super) fn arm_rto(&mut self, cfg: &TcpConfig, now: Time) {
-        self.set_timer(Timer::Rto, cfg.expiry(now, self.timeout(cfg)));
+        self.set_timer(Timer::Rto, cfg.timer_tick.expiry(now, self.timeout(cfg)));
     }
 
     /// RACK looks again in `wait`.
     pub(super) fn arm_reorder(&mut self, cfg: &TcpConfig, now: Time, wait: Span) {
         let wait = (wait + cfg.timer_tick.least_wait()).min(self.timeout(cfg));
-        self.set_timer(Timer::Reorder, cfg.expiry(now, wait));
+        self.set_timer(Timer::Reorder, cfg.timer_tick.expiry(now, wait));
     }
 
     #[cold]
