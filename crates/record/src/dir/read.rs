@@ -4,8 +4,8 @@
 //! older directories stay readable. Derived columns (`fct_ps`, `slowdown`, `utilisation`) are not taken, as they follow from the
 //! others, but they have to be numbers.
 
-use super::RecordError;
 use super::manifest::{MANIFEST_FORMAT, Manifest};
+use super::{RecordError, unfinished};
 use crate::about::About;
 use crate::columns::{HOSTS, RUNS, Records, TABLES};
 use crate::rows::RunRecord;
@@ -35,11 +35,19 @@ pub(crate) fn run_dir(dir: &Path) -> Result<(About, Vec<RunRecord>), RecordError
     for (turn, seed) in about.seeds.iter().enumerate() {
         if runs.get(turn).is_none_or(|run| run.seed != *seed) {
             // Of seeds at work some may be there and others not.
-            let Some(run) = super::unfinished::load(dir, *seed)? else { continue };
+            let Some(run) = saved(dir, *seed)? else { continue };
             runs.insert(turn.min(runs.len()), run);
         }
     }
     Ok((About { lacks, ..about }, runs))
+}
+
+/// What was saved of a seed.
+fn saved(dir: &Path, seed: u64) -> Result<Option<RunRecord>, RecordError> {
+    let named = unfinished::folder(dir, seed);
+    let old = named.with_extension("old");
+    let there = [named, old].into_iter().find(|dir| dir.exists());
+    Ok(there.map(|dir| tables(&dir)).transpose()?.and_then(|(mut runs, _)| runs.pop()))
 }
 
 /// The simulations in the tables of a directory, and what older ones lack.

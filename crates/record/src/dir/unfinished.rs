@@ -4,7 +4,7 @@
 //! Invariant: `unfinished/seed-N` is whole. It is written as `seed-N.new`, and what it replaces is `seed-N.old` in the
 //! moment between two renames.
 
-use super::{RunDir, read};
+use super::RunDir;
 use crate::about::About;
 use crate::error::RecordError;
 use crate::rows::RunRecord;
@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 
 const FOLDER: &str = "unfinished";
 
-fn folder(dir: &Path, seed: u64) -> PathBuf {
+/// Where what was saved of a seed is.
+pub(super) fn folder(dir: &Path, seed: u64) -> PathBuf {
     dir.join(FOLDER).join(format!("seed-{seed}"))
 }
 
@@ -55,14 +56,6 @@ pub fn save(
         let _ = remove(&new);
     }
     written
-}
-
-/// What was saved of a seed.
-pub(super) fn load(dir: &Path, seed: u64) -> Result<Option<RunRecord>, RecordError> {
-    let named = folder(dir, seed);
-    let old = named.with_extension("old");
-    let there = [named, old].into_iter().find(|dir| dir.exists());
-    Ok(there.map(|dir| read::tables(&dir)).transpose()?.and_then(|(mut runs, _)| runs.pop()))
 }
 
 /// Forgets what was saved of a seed.
