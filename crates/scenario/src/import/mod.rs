@@ -11,15 +11,17 @@ mod hpcc;
 mod hpcc_config;
 mod hpcc_forks;
 mod hpcc_ideal;
+mod hpcc_topology;
 mod htsim;
 mod htsim_command;
 mod htsim_topo;
 mod paths;
 mod words;
 
-pub use hpcc::{Flow, Flows, Link, Topology};
+pub use hpcc::{Flow, Flows};
 pub use hpcc_forks::{FlowForm, SIX_COLUMNS};
 pub use hpcc_ideal::{Paths, Way};
+pub use hpcc_topology::{Link, Topology};
 pub use htsim_command::Command;
 
 use crate::{Error, Loaded};
