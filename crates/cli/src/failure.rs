@@ -1,7 +1,5 @@
-//! How a command ends badly: exit codes and the sentence that goes with each.
+//! How a command ends badly: exit codes and the sentence that goes with each. `say::failure` prints it.
 
-use crate::about::VERSION;
-use crate::say;
 use forebay_record::RecordError;
 use std::fmt::Display;
 use std::path::Path;
@@ -32,7 +30,7 @@ impl Failure {
         if error.kind() == std::io::ErrorKind::BrokenPipe {
             return Self::NobodyReads;
         }
-        Self::Run(format!("cannot {what}: {}", say::plain(error)))
+        Self::Run(format!("cannot {what}: {}", plain(error)))
     }
 
     /// A file cannot be written; a folder that is not there is named.
@@ -46,18 +44,6 @@ impl Failure {
             )),
             None => Self::io(format!("write {}", path.display()), error),
         }
-    }
-
-    /// Prints the text and gives the exit code.
-    pub fn report(&self) -> u8 {
-        match self {
-            Self::Run(text) => say::error(text),
-            Self::Input(text) | Self::Missed(text) => say::error(text),
-            Self::Problems(text) => say::line(text),
-            Self::Interrupted(text) => say::line(text),
-            Self::NobodyReads => {}
-        }
-        self.code()
     }
 
     /// The exit code.
@@ -98,7 +84,7 @@ impl From<RecordError> for Failure {
             {
                 Self::unwritten(&path, &source)
             }
-            _ => Self::Run(say::without_os_error(&error.to_string())),
+            _ => Self::Run(without_os_error(&error.to_string())),
         }
     }
 }
@@ -118,47 +104,14 @@ pub fn for_people(error: &RecordError) -> String {
     }
 }
 
-/// A panic is a bug of ours: one sentence says so, and where to tell us.
-pub fn install_panic_hook() {
-    std::panic::set_hook(Box::new(|info| {
-        let payload = info.payload();
-        let what = payload
-            .downcast_ref::<&str>()
-            .copied()
-            .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
-            .unwrap_or_default();
-        say::error(&bug(what, info.location().map(|l| (l.file(), l.line()))));
-    }));
+/// An error of the system without its number.
+pub fn plain(error: &std::io::Error) -> String {
+    without_os_error(&error.to_string())
 }
 
-/// One line, whatever the panic said.
-fn bug(what: &str, place: Option<(&str, u32)>) -> String {
-    let what = what.lines().next().filter(|line| !line.is_empty()).unwrap_or("no message");
-    let place = place.map_or(String::new(), |(file, line)| format!(" at {file}:{line}"));
-    format!(
-        "this is a bug in forebay {VERSION}, not in your input: {what}{place}. Please report it with the scenario {}",
-        WHERE_TO_REPORT
-    )
-}
-
-/// Where bug reports go.
-const WHERE_TO_REPORT: &str = match option_env!("CARGO_PKG_REPOSITORY") {
-    Some(url) if !url.is_empty() => url,
-    _ => "to the project's issue tracker",
-};
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_panic_becomes_one_sentence_with_a_place_to_report_it() {
-        let text = bug("index out of bounds\nnote: backtrace", Some(("src/x.rs", 7)));
-        assert_eq!(text.lines().count(), 1);
-        assert!(
-            text.contains("index out of bounds at src/x.rs:7") && text.contains("report it"),
-            "{text}"
-        );
-        assert!(bug("", None).contains("no message"));
-    }
+/// A sentence without ` (os error 28)`.
+pub fn without_os_error(text: &str) -> String {
+    let Some((before, rest)) = text.split_once(" (os error ") else { return text.into() };
+    let after = rest.split_once(')').map_or("", |(_, after)| after);
+    format!("{before}{after}")
 }

@@ -1,7 +1,7 @@
 //! `forebay import`: files of other simulators in, a folder with a scenario out.
 
 use crate::args::{Format, HtsimCommand, Into};
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::say;
 use forebay_record::{partial_of, write_whole};
 use forebay_scenario::import::{self, Fate, FlowForm, Hpcc, Htsim, Import, Source};
@@ -126,7 +126,10 @@ impl Text {
     fn read(path: &Path) -> Result<Self, Failure> {
         let name = path.display().to_string();
         let bytes = fs::read(path).map_err(|error| {
-            Failure::Input(format!("{name} cannot be read: {}; check the path", say::plain(&error)))
+            Failure::Input(format!(
+                "{name} cannot be read: {}; check the path",
+                failure::plain(&error)
+            ))
         })?;
         let bytes = plain(&name, bytes)?;
         let text = String::from_utf8(bytes).map_err(|error| {

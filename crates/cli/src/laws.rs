@@ -1,7 +1,7 @@
 //! `forebay laws`: the control laws, and a page for each.
 
 use crate::args::Laws;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::say;
 use forebay_laws::credit::{self, CreditParams};
 use forebay_laws::flow::{self, FlowParams};
@@ -110,7 +110,7 @@ pub fn laws(args: &Laws) -> Result<(), Failure> {
 fn replay(path: &Path, json: bool) -> Result<(), Failure> {
     let shown = path.display();
     let log = std::fs::read(path)
-        .map_err(|error| Failure::Input(format!("{shown}: {}", say::plain(&error))))?;
+        .map_err(|error| Failure::Input(format!("{shown}: {}", failure::plain(&error))))?;
     let done = match log::replay(&log) {
         Ok(done) => done,
         Err(error @ ReplayError::Differs(_)) => {

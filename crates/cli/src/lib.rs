@@ -8,6 +8,7 @@
 mod agent;
 mod args;
 mod bench;
+mod bug;
 mod check;
 mod clock;
 mod compare;
@@ -48,7 +49,7 @@ pub use itself::Own;
 
 /// Runs the command and gives its exit code.
 pub fn command(own: Own) -> u8 {
-    failure::install_panic_hook();
+    bug::install_panic_hook();
     interrupt::survive_full_files();
     let own = itself::set(own);
     let cli = match Cli::try_parse_from(&own.args) {
@@ -57,7 +58,7 @@ pub fn command(own: Own) -> u8 {
     };
     match std::panic::catch_unwind(|| dispatch(cli.verb)) {
         Ok(Ok(())) => 0,
-        Ok(Err(failure)) => failure.report(),
+        Ok(Err(failure)) => say::failure(&failure),
         Err(_) => Failure::BUG,
     }
 }
@@ -79,7 +80,7 @@ fn usage(error: &clap::Error) -> u8 {
         _ => None,
     };
     if let Some(said) = said {
-        return Failure::Input(said).report();
+        return say::failure(&Failure::Input(said));
     }
     let _ = error.print();
     u8::try_from(error.exit_code()).unwrap_or(2)

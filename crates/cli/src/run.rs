@@ -158,7 +158,7 @@ pub fn run(args: &Run) -> Result<(), Failure> {
                         return missed;
                     }
                     if let Err(missed) = missed {
-                        missed.report();
+                        say::failure(&missed);
                     }
                     Err(Failure::Run(stopped_short(&place, &stalled, scenario)))
                 }

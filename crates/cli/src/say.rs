@@ -28,6 +28,16 @@ pub fn error(text: &str) {
     labelled("error", "1;31", text);
 }
 
+/// Prints why a command failed, and gives the exit code.
+pub fn failure(failure: &Failure) -> u8 {
+    match failure {
+        Failure::Run(text) | Failure::Input(text) | Failure::Missed(text) => error(text),
+        Failure::Problems(text) | Failure::Interrupted(text) => line(text),
+        Failure::NobodyReads => {}
+    }
+    failure.code()
+}
+
 /// Something a reader of the results should know.
 pub fn warning(text: &str) {
     machine_or(text, "warning", "1;33");
@@ -103,16 +113,4 @@ pub fn stderr_width() -> usize {
 
 fn width(size: Option<(terminal_size::Width, terminal_size::Height)>) -> usize {
     size.map_or(100, |(width, _)| usize::from(width.0)).max(20)
-}
-
-/// An error of the system without its number.
-pub fn plain(error: &std::io::Error) -> String {
-    without_os_error(&error.to_string())
-}
-
-/// A sentence without ` (os error 28)`.
-pub fn without_os_error(text: &str) -> String {
-    let Some((before, rest)) = text.split_once(" (os error ") else { return text.into() };
-    let after = rest.split_once(')').map_or("", |(_, after)| after);
-    format!("{before}{after}")
 }

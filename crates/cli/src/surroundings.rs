@@ -2,13 +2,13 @@
 
 use crate::agent::Lockstep;
 use crate::machine::resident_bytes;
-use crate::{clock, interrupt, say};
+use crate::{clock, failure, interrupt, say};
 use forebay_laws::host_driver::lockstep::Line;
 use forebay_record::capture::CaptureFiles;
 use forebay_record::law_logs::LawLogFiles;
 use forebay_record::machine::free_memory;
 use forebay_record::{About, RecordError, RunRecord, save};
-use forebay_study::seeds::Surroundings;
+use forebay_study::Surroundings;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -67,7 +67,7 @@ impl Surroundings for Here<'_> {
     }
 
     fn in_words(&self, error: &RecordError) -> String {
-        say::without_os_error(&error.to_string())
+        failure::without_os_error(&error.to_string())
     }
 }
 

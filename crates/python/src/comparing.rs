@@ -1,8 +1,6 @@
 //! Comparisons from Python: the page, the table and the JSON of `forebay compare`.
 
-use crate::errors;
-use crate::results::Results;
-use forebay_record::{About, RunDir, RunRecord};
+use crate::results::{Results, read_all};
 use forebay_study::compare::along::{self, Along};
 use forebay_study::compare::{self, Side, refusal};
 use pyo3::exceptions::PyValueError;
@@ -128,20 +126,4 @@ fn of_sides(sides: Vec<Side>, force: bool) -> PyResult<compare::Comparison> {
         ))),
         None => Ok(of),
     }
-}
-
-/// Seeds of one scenario that are in directories of their own, as one run.
-pub(crate) fn read_all(dirs: &[PathBuf]) -> PyResult<(About, Vec<RunRecord>)> {
-    let mut all: Option<(About, Vec<RunRecord>)> = None;
-    for dir in dirs {
-        let (about, runs) = RunDir::load(dir).map_err(|error| errors::results(&error))?;
-        match &mut all {
-            None => all = Some((about, runs)),
-            Some((first, there)) => {
-                first.seeds.extend(about.seeds);
-                there.extend(runs);
-            }
-        }
-    }
-    all.ok_or_else(|| errors::world("there is no run to read"))
 }

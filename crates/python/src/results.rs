@@ -1,6 +1,5 @@
 //! What simulations left, in memory: tables, summary, report.
 
-use crate::comparing::read_all;
 use crate::errors;
 use crate::law::{self, PythonLaw, Raised};
 use crate::table::Table;
@@ -294,4 +293,20 @@ impl Results {
         });
         written.map_err(|error| errors::results(&error))
     }
+}
+
+/// Seeds of one scenario that are in directories of their own, as one run.
+pub(crate) fn read_all(dirs: &[PathBuf]) -> PyResult<(About, Vec<RunRecord>)> {
+    let mut all: Option<(About, Vec<RunRecord>)> = None;
+    for dir in dirs {
+        let (about, runs) = RunDir::load(dir).map_err(|error| errors::results(&error))?;
+        match &mut all {
+            None => all = Some((about, runs)),
+            Some((first, there)) => {
+                first.seeds.extend(about.seeds);
+                there.extend(runs);
+            }
+        }
+    }
+    all.ok_or_else(|| errors::world("there is no run to read"))
 }

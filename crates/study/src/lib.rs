@@ -2,7 +2,7 @@
 //! far it is, which bands its results must lie in, which numbers a summary has, and what a run directory says about it.
 //!
 //! Invariants: nothing here reads a file, a clock or the machine, so that a browser and other languages can use it; the
-//! caller hands over what was read, or a reader, a writer and a clock ([`seeds::Surroundings`], [`sweep::Store`]).
+//! caller hands over what was read, or a reader, a writer and a clock ([`Surroundings`], [`sweep::Store`]).
 
 pub mod about;
 pub mod compare;
@@ -15,5 +15,8 @@ pub mod pairs;
 pub mod progress;
 mod saving;
 pub mod seeds;
+mod surroundings;
 pub mod sweep;
 pub mod why;
+
+pub use surroundings::Surroundings;

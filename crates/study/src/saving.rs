@@ -3,7 +3,7 @@
 //! A simulation is advanced in steps of virtual time that take a moment each; between two of them it may be saved. Where the
 //! steps end changes no result.
 
-use crate::seeds::Surroundings;
+use crate::surroundings::Surroundings;
 use forebay_record::law_logs::LawLogFiles;
 use forebay_sim::{Simulation, Watch};
 use forebay_units::{Span, Time};

@@ -3,60 +3,18 @@
 //! Results are handed over in the order of the seeds, whatever order they end in. Stopping ends every simulation
 //! that has begun with valid partial results, and begins no other; one that is still laid out leaves nothing.
 
+use crate::surroundings::Surroundings;
 use crate::{saving, why};
-use forebay_laws::flow::own::Own;
-use forebay_laws::host_driver::lockstep::Line;
-use forebay_record::capture::{CaptureFile, CaptureFiles, Sink};
+use forebay_record::RecordError;
+use forebay_record::capture::{CaptureFile, Sink};
 use forebay_record::law_logs::LawLogFiles;
-use forebay_record::{RecordError, RunRecord};
 use forebay_scenario::model::Scenario;
 use forebay_sim::{Options, Outcome, Outputs, SimError, Simulation, Watch};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
-
-/// What surrounds simulations: the caller has the clock, the files and the user.
-pub trait Surroundings: Sync {
-    /// Time since some instant that stays the same.
-    fn clock(&self) -> Duration;
-
-    /// Whether the user wants an end.
-    fn stop(&self) -> bool;
-
-    /// Tells the user what a reader of the results should know.
-    fn warn(&self, text: &str);
-
-    /// Files for the captures of a seed.
-    fn captures(&self, seed: u64) -> CaptureFiles;
-
-    /// Whether a long simulation is saved now and then, and there is memory to do it now.
-    fn may_save(&self) -> bool;
-
-    /// Keeps what a simulation has so far, in place of what it had before.
-    ///
-    /// # Errors
-    /// Why that cannot be kept.
-    fn save(&self, so_far: &RunRecord) -> Result<(), String>;
-
-    /// Files for the law logs of a seed.
-    fn law_logs(&self, seed: u64) -> LawLogFiles;
-
-    /// The agent that runs host laws in place of the simulations.
-    fn agent(&self) -> Option<Arc<dyn Line>> {
-        None
-    }
-
-    /// Laws of the program in place of registered ones, by the names of these.
-    fn laws(&self) -> Vec<(String, Own)> {
-        Vec::new()
-    }
-
-    /// An error as this user's sentences have it.
-    fn in_words(&self, error: &RecordError) -> String;
-}
 
 /// What there is to simulate.
 pub struct Work<'a> {

@@ -18,7 +18,7 @@ mod worker;
 pub use worker::worker;
 
 use crate::args::Sweep;
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::machine::cores;
 use crate::place::file_name;
 use crate::progress::Meter;
@@ -220,7 +220,7 @@ impl Store for Home {
 fn damaged(error: &RecordError, dir: &Path) -> Failure {
     Failure::Run(format!(
         "{}; this run is damaged: remove {} and sweep again, which simulates it again and keeps the others",
-        say::without_os_error(&error.to_string()),
+        failure::without_os_error(&error.to_string()),
         dir.display()
     ))
 }

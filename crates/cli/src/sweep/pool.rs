@@ -4,7 +4,7 @@
 
 use super::Home;
 use super::lifeline::{self, Update};
-use crate::failure::Failure;
+use crate::failure::{self, Failure};
 use crate::progress::Meter;
 use crate::{human, interrupt, itself, say};
 use forebay_study::progress::State;
@@ -171,7 +171,7 @@ impl Pool<'_> {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .map_err(|error| format!("cannot start a process: {}", say::plain(&error)))?;
+            .map_err(|error| format!("cannot start a process: {}", failure::plain(&error)))?;
         let mut stdin = child.stdin.take().expect("it was asked for");
         let sent = lifeline::send(&mut stdin, &run.text);
         {
@@ -189,10 +189,10 @@ impl Pool<'_> {
         if name.exists() {
             // Of another version, or damaged: it was not counted as done.
             std::fs::remove_dir_all(&name)
-                .map_err(|e| format!("cannot remove {}: {}", name.display(), say::plain(&e)))?;
+                .map_err(|e| format!("cannot remove {}: {}", name.display(), failure::plain(&e)))?;
         }
         std::fs::rename(&part, &name)
-            .map_err(|e| format!("cannot rename {}: {}", part.display(), say::plain(&e)))
+            .map_err(|e| format!("cannot rename {}: {}", part.display(), failure::plain(&e)))
     }
 }
 
@@ -215,7 +215,7 @@ fn listen(
         let _ = stderr.read_to_string(&mut words);
     }
     let status =
-        child.wait().map_err(|e| format!("cannot wait for its process: {}", say::plain(&e)))?;
+        child.wait().map_err(|e| format!("cannot wait for its process: {}", failure::plain(&e)))?;
     Ok((status, words))
 }
 

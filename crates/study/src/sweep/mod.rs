@@ -4,13 +4,15 @@
 mod chart;
 mod labels;
 mod page;
+mod store;
 mod tables;
 mod written;
 
 pub(crate) use chart::{number, short};
 pub(crate) use labels::differing;
 pub use labels::labels;
-pub use tables::{METRICS, Row, Store, Tables, is_done, terminal};
+pub use store::{Store, Tables, is_done};
+pub use tables::{METRICS, Row, terminal};
 pub use written::{Written, WrittenPoint};
 
 use crate::about::{InPython, VERSION, head};
