@@ -277,7 +277,7 @@ fn judge(rows: &mut [Row], measured: &Measured) {
     for row in &mut *rows {
         row.judge(measured.get(&row.id));
     }
-    repeats::check(rows);
+    row::check_repeats(rows);
 }
 
 /// Runs the rows of a suite or of a part of it with so many sets of seeds, the first as [`run`] has them.

@@ -1,11 +1,6 @@
 //! One measurement counts once: a row may say how its number follows from those of others.
 
-use crate::row::{Row, Verdict};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-
-/// How far a number may be from what it follows from, as a part of it: what sampling leaves.
-const SAMPLING: f64 = 0.005;
 
 /// How a row's number follows from those of other rows: their ids, numbers, `x`, `/` and `-`, worked out from left to right:
 /// `"fig2-goodput"`, `"fig16-goodput x 1.05"`, `"nv-drops / bic-drops"`, `"1 - fig2-left x 100"`.
@@ -33,7 +28,7 @@ impl Repeats {
     }
 
     /// The number that follows; `None` if one of the others has none.
-    fn value(&self, number_of: impl Fn(&str) -> Option<f64>) -> Option<f64> {
+    pub(crate) fn value(&self, number_of: impl Fn(&str) -> Option<f64>) -> Option<f64> {
         let value = |term: &Term| match term {
             Term::Number(number) => Some(*number),
             Term::Row(id) => number_of(id),
@@ -90,37 +85,9 @@ impl From<Repeats> for String {
     }
 }
 
-/// Puts out each row whose number is not what it says that it follows from.
-pub(crate) fn check(rows: &mut [Row]) {
-    let numbers: BTreeMap<String, f64> =
-        rows.iter().filter_map(|row| Some((row.id.clone(), row.measured?))).collect();
-    for row in rows {
-        let follows = row.repeats.as_ref().and_then(|r| r.value(|id| numbers.get(id).copied()));
-        let (Some(repeats), Some(measured), Some(follows)) = (&row.repeats, row.measured, follows)
-        else {
-            continue;
-        };
-        if (measured - follows).abs() > SAMPLING * follows.abs() {
-            let text = String::from(repeats.clone());
-            row.note += &format!("; {measured} is not {text}, {follows}");
-            row.verdict = Verdict::Out;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn row(id: &str, measured: f64, repeats: Option<&str>) -> Row {
-        Row {
-            id: id.into(),
-            measured: Some(measured),
-            verdict: Verdict::In,
-            repeats: repeats.map(|text| Repeats::try_from(text.to_string()).expect("it is one")),
-            ..crate::rows("analytic").remove(0)
-        }
-    }
 
     #[test]
     fn a_number_that_follows_from_others_is_worked_out_from_left_to_right() {
@@ -137,20 +104,5 @@ mod tests {
         for text in ["", "2", "a x", "a + b", "a  b", "2 x 3"] {
             assert!(Repeats::try_from(text.to_string()).is_err(), "{text}");
         }
-    }
-
-    #[test]
-    fn a_row_that_does_not_follow_from_what_it_says_is_out() {
-        let mut rows = [
-            row("a", 77.4, None),
-            row("same", 77.4, Some("a")),
-            row("lines", 77.4 * 1.05, Some("a x 1.05")),
-            row("other", 78.0, Some("a")),
-            row("alone", 3.0, Some("not-run")),
-        ];
-        check(&mut rows);
-        let verdicts = rows.each_ref().map(|row| row.verdict);
-        assert_eq!(verdicts, [Verdict::In, Verdict::In, Verdict::In, Verdict::Out, Verdict::In]);
-        assert!(rows[3].note.ends_with("78 is not a, 77.4"), "{}", rows[3].note);
     }
 }

@@ -4,7 +4,11 @@ use crate::measured::{Found, Value};
 use crate::repeats::Repeats;
 use forebay_record::judge::{Band, Judged};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt;
+
+/// How far a number may be from what it follows from, as a part of it: what sampling leaves.
+const SAMPLING: f64 = 0.005;
 
 /// One published number. The field names are those of every suite's JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -251,9 +255,75 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Row>, String> {
     Ok(file.row)
 }
 
+/// Puts out each row whose number is not what it says that it follows from.
+pub(crate) fn check_repeats(rows: &mut [Row]) {
+    let numbers: BTreeMap<String, f64> =
+        rows.iter().filter_map(|row| Some((row.id.clone(), row.measured?))).collect();
+    for row in rows {
+        let follows = row.repeats.as_ref().and_then(|r| r.value(|id| numbers.get(id).copied()));
+        let (Some(repeats), Some(measured), Some(follows)) = (&row.repeats, row.measured, follows)
+        else {
+            continue;
+        };
+        if (measured - follows).abs() > SAMPLING * follows.abs() {
+            let text = String::from(repeats.clone());
+            row.note += &format!("; {measured} is not {text}, {follows}");
+            row.verdict = Verdict::Out;
+        }
+    }
+}
+
+/// Whether a row stands under the first of these readings, and counts.
+pub(crate) fn is_counted(row: &Row, readings: &[&str]) -> bool {
+    row.counts() && !readings.iter().skip(1).any(|end| is_under(row, end, readings))
+}
+
+/// Whether its tolerance has two sides.
+pub(crate) fn is_two_sided(row: &Row) -> bool {
+    !row.tolerance.is_one_sided()
+}
+
+/// Whether a row is under the reading `end`: the longest that its id ends with.
+pub(crate) fn is_under(row: &Row, end: &str, readings: &[&str]) -> bool {
+    let of = readings.iter().filter(|one| row.id.ends_with(**one)).max_by_key(|one| one.len());
+    of == Some(&end)
+}
+
+/// Four digits, without needless zeros.
+pub(crate) fn number(x: f64) -> String {
+    let digits = if x == 0.0 || !x.is_finite() { 0 } else { 3 - x.abs().log10().floor() as i32 };
+    let text = format!("{x:.*}", digits.clamp(0, 6) as usize);
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn row(id: &str, measured: f64, repeats: Option<&str>) -> Row {
+        Row {
+            id: id.into(),
+            measured: Some(measured),
+            verdict: Verdict::In,
+            repeats: repeats.map(|text| Repeats::try_from(text.to_string()).expect("it is one")),
+            ..crate::rows("analytic").remove(0)
+        }
+    }
+
+    #[test]
+    fn a_row_that_does_not_follow_from_what_it_says_is_out() {
+        let mut rows = [
+            row("a", 77.4, None),
+            row("same", 77.4, Some("a")),
+            row("lines", 77.4 * 1.05, Some("a x 1.05")),
+            row("other", 78.0, Some("a")),
+            row("alone", 3.0, Some("not-run")),
+        ];
+        check_repeats(&mut rows);
+        let verdicts = rows.each_ref().map(|row| row.verdict);
+        assert_eq!(verdicts, [Verdict::In, Verdict::In, Verdict::In, Verdict::Out, Verdict::In]);
+        assert!(rows[3].note.ends_with("78 is not a, 77.4"), "{}", rows[3].note);
+    }
 
     #[test]
     fn tolerances_read_back_and_hold_at_their_edges() {

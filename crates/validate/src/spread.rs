@@ -1,7 +1,6 @@
 //! What other seeds do to the verdicts of a suite.
 
-use crate::row::{Row, Verdict};
-use crate::table::{is_counted, is_two_sided};
+use crate::row::{Row, Verdict, is_counted, is_two_sided, number};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -71,14 +70,14 @@ pub fn text(sets: &[Vec<Row>], readings: &[&str]) -> String {
         let values: Vec<String> = each
             .iter()
             .map(|row| match row.measured {
-                Some(value) => format!("{} {}", crate::table::number(value), row.verdict),
+                Some(value) => format!("{} {}", number(value), row.verdict),
                 None => row.verdict.to_string(),
             })
             .collect();
         let _ = writeln!(
             text,
             "{id}: {} {}, tolerance {}; by set: {}",
-            crate::table::number(row.published),
+            number(row.published),
             row.unit,
             row.tolerance,
             values.join(", ")

@@ -1,6 +1,6 @@
 //! Rows for people and for programs.
 
-use crate::row::{Basis, Row, Verdict};
+use crate::row::{Basis, Row, Verdict, is_under, number};
 use crate::spread::Spread;
 
 /// An aligned table, the note of every row that missed or says nothing, the totals, and the parts that run only by name.
@@ -60,16 +60,6 @@ fn by_name(suite: &str) -> String {
     )
 }
 
-/// Whether a row stands under the first of these readings, and counts.
-pub(crate) fn is_counted(row: &Row, readings: &[&str]) -> bool {
-    row.counts() && !readings.iter().skip(1).any(|end| is_under(row, end, readings))
-}
-
-/// Whether its tolerance has two sides.
-pub(crate) fn is_two_sided(row: &Row) -> bool {
-    !row.tolerance.is_one_sided()
-}
-
 /// How many rows are in, and how much that says, as a table in Markdown: rows that count by the sides of their tolerance, then those
 /// that do not. `readings` are the ends of ids of rows that stand once under each reading of a text; only those of the first count.
 /// `spread`, what other seeds did to quick runs when that was recorded, stands behind.
@@ -119,12 +109,6 @@ pub fn totals(rows: &[Row], readings: &[&str], spread: Option<&Spread>) -> Strin
     text
 }
 
-/// Whether a row is under the reading `end`: the longest that its id ends with.
-fn is_under(row: &Row, end: &str, readings: &[&str]) -> bool {
-    let of = readings.iter().filter(|one| row.id.ends_with(**one)).max_by_key(|one| one.len());
-    of == Some(&end)
-}
-
 fn count(rows: &[&Row], verdict: Verdict) -> usize {
     rows.iter().filter(|row| row.verdict == verdict).count()
 }
@@ -138,13 +122,6 @@ fn share(rows: &[&Row]) -> String {
 /// A JSON array of rows. The names of the fields are the same for every suite.
 pub fn json(rows: &[Row]) -> String {
     serde_json::to_string_pretty(rows).expect("rows hold texts and numbers only")
-}
-
-/// Four digits, without needless zeros.
-pub(crate) fn number(x: f64) -> String {
-    let digits = if x == 0.0 || !x.is_finite() { 0 } else { 3 - x.abs().log10().floor() as i32 };
-    let text = format!("{x:.*}", digits.clamp(0, 6) as usize);
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').into() } else { text }
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@ use super::outcome::{Outcome, Point};
 use super::ratio;
 use super::setup::{Control, HostCc, Setup, Variant};
 use super::signals::TARGET;
-use super::tails::{Beside, SIZES, latencies};
 use crate::measured::Measured;
 use crate::order::Samples;
 
@@ -39,17 +38,6 @@ fn beside_rpcs(lab: &Lab, all: &mut Measured) {
     let beside = lab.see(&Setup { rpc: Some(128), ..lab.setup(false, 3) });
     all.insert("text-beside-rpc-goodput", ratio(beside.goodput, alone.goodput));
     all.insert("text-beside-rpc-mapp", ratio(beside.mapp, alone.mapp));
-}
-
-/// Figure 4's whiskers below P99: the least, over all sizes, of a percentile at 3x over that at 0x.
-pub(super) fn whiskers(lab: &Lab, all: &mut Measured) {
-    for (name, per_10_000) in [("fig4-p50-least", 5000), ("fig4-p90-least", 9000)] {
-        let inflations = SIZES.map(|(size, _)| {
-            let of = |beside| latencies(lab, false, beside, size).percentile(per_10_000).value;
-            ratio(of(Beside::Congested), of(Beside::Flows))
-        });
-        all.insert(name, inflations.into_iter().fold(f64::NAN, f64::min));
-    }
 }
 
 /// What follows each onset of a MApp that comes and goes.

@@ -1,6 +1,5 @@
 //! Figures 4, 12 and 15, and the introduction's tails: RPCs beside 4 long flows.
 
-use super::claims;
 use super::lab::Lab;
 use super::ratio;
 use super::setup::{Control, HostCc, Setup};
@@ -120,7 +119,18 @@ pub(super) fn figure_4(lab: &Lab, all: &mut Measured) {
     }
     let [(small, few), (large, fewer)] = [128, 32_768].map(|size| inflation(lab, size));
     all.insert_tail("fig4-order", ratio(small, large), few.min(fewer), String::new());
-    claims::whiskers(lab, all);
+    whiskers(lab, all);
+}
+
+/// Figure 4's whiskers below P99: the least, over all sizes, of a percentile at 3x over that at 0x.
+fn whiskers(lab: &Lab, all: &mut Measured) {
+    for (name, per_10_000) in [("fig4-p50-least", 5000), ("fig4-p90-least", 9000)] {
+        let inflations = SIZES.map(|(size, _)| {
+            let of = |beside| latencies(lab, false, beside, size).percentile(per_10_000).value;
+            ratio(of(Beside::Congested), of(Beside::Flows))
+        });
+        all.insert(name, inflations.into_iter().fold(f64::NAN, f64::min));
+    }
 }
 
 /// Seeds of that reading: with four, 8 RPCs of 128 B lay beyond P99.9, and a row needs ten.
