@@ -5,11 +5,19 @@ use forebay_tidy::source::{crates, read};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-/// Circles that `circles.txt` excuses: a line for each, files below `crates/` with spaces between.
+/// Circles that `circles.txt` excuses: a line for each, files below `crates/` with spaces between, then the reason.
 fn excused() -> Vec<BTreeSet<String>> {
     let text = read(&crates().join("tidy/circles.txt"));
     let lines = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
-    lines.map(|line| line.split(' ').map(String::from).collect()).collect()
+    let files = |line: &str| {
+        let (files, reason) = line.split_once(" # ").unwrap_or((line, ""));
+        assert!(
+            !reason.trim().is_empty(),
+            "{line}: write \" # \" and why this circle is none to cut"
+        );
+        files.split(' ').map(String::from).collect()
+    };
+    lines.map(files).collect()
 }
 
 fn all_circles() -> Vec<BTreeSet<String>> {
@@ -36,7 +44,7 @@ fn files_import_each_other_in_one_direction() {
             }
             Some(old) if *old != circle => {
                 said.push(format!(
-                    "a circle became smaller; shorten its line to: {}",
+                    "a circle became smaller; shorten its line to: {} # ...",
                     line(&circle)
                 ));
             }
