@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Builds programs of tests with cargo and runs them one after the other, a line for each.
 
-    programs.py [--no-run] [CARGO OPTION...] [-- WORD...]
+    programs.py [--no-run | --no-tests] [CARGO OPTION...] [-- WORD...]
 
-CARGO OPTIONs choose what is built (`--workspace --lib`, `-p forebay-net --test it`). WORDs are passed on to the programs:
-parts of names of tests. Clippy's driver compiles: it is rustc that also lints, so one pass does both. A warning is a failure.
+CARGO OPTIONs choose what is built (`--workspace --lib`, `-p forebay-net --test it`). WORDs are passed on to the programs: parts of names
+of tests. With --no-run they are only built; with --no-tests libraries, programs and examples are, and nothing is run. Clippy's driver
+compiles: it is rustc that also lints, so one pass does both. A warning is a failure.
 
 A test that fails runs once more, alone. If it passes then, the output says `unstable: NAME`. It is a failure all the same:
 red has to mean that something is wrong.
@@ -34,9 +35,14 @@ def with_clippy():
     return {**os.environ, "RUSTC_WORKSPACE_WRAPPER": str(driver)} if driver.exists() else dict(os.environ)
 
 
+def unified(options):
+    """Options of cargo with which chosen packages have the features that they have among all (crates/unified)."""
+    return [*options, "-p", "forebay-unified"] if "-p" in options else options
+
+
 def compiled(verb, options):
     """What cargo makes, as its messages about executables. None if it cannot, or a lint has something to say."""
-    command = ["cargo", *verb, "--locked", "--message-format=json", *options]
+    command = ["cargo", *verb, "--locked", "--message-format=json", *unified(options)]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env=with_clippy())
     messages = [json.loads(line) for line in done.stdout.splitlines()]
     said = [of["message"]["rendered"] for of in messages if of["reason"] == "compiler-message" and of["message"]["level"] in ("warning", "error")]
@@ -106,11 +112,11 @@ def by_program(programs, words):
 
 
 def by_nextest(options, words):
-    command = ["cargo", "nextest", "run", "--locked", "--no-fail-fast", "--no-tests=pass", "--status-level=fail", *options, *words]
+    command = ["cargo", "nextest", "run", "--locked", "--no-fail-fast", "--no-tests=pass", "--status-level=fail", *unified(options), *words]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", env=with_clippy())
     print(done.stdout, flush=True)
     for name, test in dict.fromkeys(NEXTEST_FAILED.findall(done.stdout)):
-        again = [*command[:4], *options, "-E", f"binary_id(={name}) & test(={test})"]
+        again = [*command[:4], *unified(options), "-E", f"binary_id(={name}) & test(={test})"]
         alone(name, test, subprocess.run(again, cwd=ROOT, capture_output=True, env=with_clippy()).returncode == 0)
     return done.returncode == 0
 
@@ -118,12 +124,11 @@ def by_nextest(options, words):
 def main(arguments):
     split = arguments.index("--") if "--" in arguments else len(arguments)
     options, words = arguments[:split], arguments[split + 1 :]
-    only_build = "--no-run" in options
+    if "--no-tests" in options:
+        return int(compiled(["build"], [word for word in options if word != "--no-tests"]) is None)
     programs = built([word for word in options if word != "--no-run"])
-    if programs is None:
-        return 1
-    if only_build:
-        return 0
+    if programs is None or "--no-run" in options:
+        return int(programs is None)
     return 0 if (by_nextest(options, words) if shutil.which("cargo-nextest") else by_program(programs, words)) else 1
 
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the playground: the simulator for a browser, and the page around it, in one static folder that any web server serves.
 # Usage: packaging/playground/build.sh [FOLDER]; without a folder it is target/playground, where `forebay play` finds it.
+# FEATURES are those of the crate: `unified` in tests.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 out=${1:-target/playground}
@@ -9,7 +10,7 @@ if ! rustup target list --installed 2> /dev/null | grep -qx "$target" && ! rustu
     echo "skipped: the playground needs the target $target, which is not installed here and cannot be"
     exit 0
 fi
-cargo rustc --locked --quiet --config packaging/playground/cargo.toml --release --target "$target" -p forebay-playground --lib --crate-type cdylib
+cargo rustc --locked --quiet ${FEATURES:+--features "$FEATURES"} --config packaging/playground/cargo.toml --release --target "$target" -p forebay-playground --lib --crate-type cdylib
 mkdir -p "$out"
 cp "target/$target/release/forebay_playground.wasm" "$out/playground.wasm"
 cp crates/playground/web/*.{html,js} "$out"

@@ -17,8 +17,8 @@ pub fn free_disk(place: &Path) -> Option<f64> {
     {
         let absolute = std::path::absolute(place).ok()?;
         let there = absolute.ancestors().find(|path| path.exists())?;
-        let room = nix::sys::statvfs::statvfs(there).ok()?;
-        Some(room.blocks_available() as f64 * room.fragment_size() as f64)
+        let room = rustix::fs::statvfs(there).ok()?;
+        Some(room.f_bavail as f64 * room.f_frsize as f64)
     }
     #[cfg(not(unix))]
     {

@@ -414,7 +414,8 @@ def main():
     if not chromium:
         print(f"skipped: {NAME} (no chromium here, and it cannot be installed)")
         return 0
-    built = subprocess.run([ROOT / "packaging/playground/build.sh"], capture_output=True, text=True)
+    # With the feature, what makes macros is what the command has compiled (crates/unified).
+    built = subprocess.run([ROOT / "packaging/playground/build.sh"], capture_output=True, text=True, env={**os.environ, "FEATURES": "unified"})
     if built.returncode or built.stdout.startswith("skipped"):
         print(built.stdout + built.stderr)
         return built.returncode

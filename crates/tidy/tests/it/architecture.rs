@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 /// Each crate, and those that it may use: the arrows of the picture. None points up.
-const USES: [(&str, &[&str]); 27] = [
+const USES: [(&str, &[&str]); 28] = [
     ("units", &[]),
     ("laws", &["units"]),
     ("credits", &["units", "laws"]),
@@ -64,6 +64,7 @@ const USES: [(&str, &[&str]); 27] = [
     ("credits-ring", &["units", "laws", "credits", "linux"]),
     ("credits-verbs", &["units", "laws", "credits"]),
     ("carc-bench", &["units", "credits", "credits-ring", "credits-verbs", "linux", "record"]),
+    ("unified", &["sim"]), // features alone
 ];
 
 /// Crates of one simulation: no text of users, no law by name.
