@@ -43,6 +43,8 @@ mod written;
 
 pub use expect::Expect;
 pub use load::{Loaded, load, load_with, read_as, text, text_from, text_with};
+#[doc(hidden)]
+pub use problem::or_list; // for tests
 pub use problem::{Error, Problem, nearest};
 
 pub use schema::{schema, schema_of};

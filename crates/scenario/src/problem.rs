@@ -102,7 +102,7 @@ fn distance(a: &str, b: &str) -> usize {
 }
 
 /// `a, b or c`, for sentences; a long list is cut.
-pub(crate) fn or_list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+pub fn or_list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let mut names: Vec<&str> = names.into_iter().collect();
     let more = names.len().saturating_sub(40);
     names.truncate(40);
@@ -127,25 +127,3 @@ pub(crate) fn memory_text(bytes: u128) -> String {
 }
 
 pub(crate) use forebay_units::human::grouped;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_nearest_name_is_the_one_meant() {
-        let keys = ["leaves", "spines", "hosts_per_leaf", "host_link", "routing"];
-        assert_eq!(nearest("leafs", keys), None.or(nearest("leave", ["leaves"])).and(None));
-        assert_eq!(nearest("leavse", keys), Some("leaves"));
-        assert_eq!(nearest("spine", keys), Some("spines"));
-        assert_eq!(nearest("hosts-per-leaf", keys), Some("hosts_per_leaf"));
-        assert_eq!(nearest("colour", keys), None);
-    }
-
-    #[test]
-    fn lists_read_as_sentences() {
-        assert_eq!(or_list(["a"]), "a");
-        assert_eq!(or_list(["a", "b", "c"]), "a, b or c");
-        assert_eq!(or_list([]), "nothing");
-    }
-}

@@ -7,7 +7,7 @@ use super::words::Line;
 
 /// What the first line of a topology holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Header {
+pub enum Header {
     /// Nodes, switches, links: alibaba-edu/HPCC and most of its forks.
     Original,
     /// Nodes, switches, ToR switches, links: PowerTCP.
@@ -19,7 +19,7 @@ pub(super) enum Header {
 }
 
 /// A sentence about a line.
-type Wrong = (usize, String);
+pub type Wrong = (usize, String);
 
 impl Header {
     /// The form of a topology. Line breaks mean nothing to the original, so a file that fits no form by its lines is one of it.
@@ -236,63 +236,4 @@ fn other_file(lines: &[Line<'_>]) -> Option<&'static str> {
         return Some("an FCT file, a result of that simulator");
     }
     None
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::import::words;
-
-    fn header(text: &str) -> Result<Header, Wrong> {
-        Header::of(&words::lines(text))
-    }
-
-    fn flows(text: &str) -> Result<FlowForm, Wrong> {
-        FlowForm::of(&words::lines(text), None)
-    }
-
-    #[test]
-    fn the_first_line_of_a_topology_tells_its_fork() {
-        assert_eq!(header("5 1 4\n4\n0 4 1Gbps 1us 0\n"), Ok(Header::Original));
-        assert_eq!(header("5 1 4 4 0 4 1Gbps 1us 0 1 4 1Gbps 1us 0"), Ok(Header::Original));
-        assert_eq!(header("5 1 1 4\n4\n"), Ok(Header::Tors));
-        assert_eq!(header("6 2 1 4\n4 5\n"), Ok(Header::Tors));
-        assert_eq!(header("6 2 1 4 25000000000 100000000000\n4 5\n"), Ok(Header::Rates));
-        assert_eq!(header("6 2 1 1 8 H100\n4 5\n"), Ok(Header::Servers));
-        for (text, said) in [
-            ("6 2 1 4\n4 5 0\n", "three (nodes"),
-            ("6 2 1 1 8 H100\n4\n", "form of SimAI"),
-            ("ENABLE_QCN 1\n", "config file"),
-        ] {
-            assert!(
-                header(text).is_err_and(|(line, why)| line == 1 && why.contains(said)),
-                "{text}"
-            );
-        }
-        // Where lines mean nothing, one number more may be the first switch.
-        assert_eq!(header("5 1 4 4\n0 4 1Gbps 1us 0\n"), Ok(Header::Original));
-    }
-
-    #[test]
-    fn the_columns_of_a_flow_tell_its_fork() {
-        assert_eq!(flows("1\n0 1 3 100 10000 2\n"), Ok(FlowForm::Hpcc));
-        assert_eq!(flows("1\n0 1 3 10000 2.000000139\n"), Ok(FlowForm::ConWeave));
-        assert_eq!(flows("2\n0 1 3 10000 2\n2 3 3 20000 2\n"), Ok(FlowForm::ConWeave));
-        assert_eq!(flows("1\n2 1 3 10000000 2.0 9.5\n"), Ok(FlowForm::Dcqcn));
-        assert_eq!(flows("1\n2 1 3 500 0.00 9.5\n"), Ok(FlowForm::Dcqcn));
-        assert_eq!(flows("1\n2 1 3 300000 2 9\n"), Ok(FlowForm::Dcqcn));
-        assert_eq!(flows("2\n0 3 1 3 100 1000 2\n1 2 1 3 100 1000 2.5\n"), Ok(FlowForm::Numbered));
-        for (text, line, said) in [
-            ("1\n0 1 3 100 2 9\n", 2, "--flow-columns packets,start,end"),
-            ("2\n0 1 3 100 2\n0 1 3 100 80 2\n", 3, "has 6 columns, and line 2 has 5"),
-            ("1\n0 1 3 100 1000 2 9\n", 2, "has 7 columns"),
-            ("1\n0 1 3 100 1000 2 9 4\n", 2, "has 8 columns"),
-            ("4\n0 1 2 3\n", 1, "trace file"),
-            ("0b000001 0b000101 10000 100 1000 2000000000 5000 4000\n", 1, "FCT file"),
-        ] {
-            let (at, why) = flows(text).unwrap_err();
-            assert!(at == line && why.contains(said), "{text}: {at} {why}");
-        }
-        assert_eq!(flows("6 0 1 3 100 10 2"), Ok(FlowForm::Hpcc), "word by word, as there");
-    }
 }

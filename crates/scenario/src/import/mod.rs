@@ -24,6 +24,13 @@ pub use hpcc_ideal::{Paths, Way};
 pub use hpcc_topology::{Link, Topology};
 pub use htsim_command::Command;
 
+/// Parts that tests of this crate look at.
+#[doc(hidden)]
+pub mod parts {
+    pub use super::hpcc_forks::{Header, Wrong};
+    pub use super::words::{delay, lines, microseconds, picoseconds, rate, seconds};
+}
+
 use crate::{Error, Loaded};
 use forebay_units::{Bytes, OneLine, Time};
 use std::fmt;

@@ -17,10 +17,10 @@ pub(super) struct Word<'a> {
 pub(super) const LONGEST: Span = Span::from_secs(86_400);
 
 /// A line that is not empty: its number and its words.
-pub(super) type Line<'a> = (usize, Vec<&'a str>);
+pub type Line<'a> = (usize, Vec<&'a str>);
 
 /// The lines of a text that hold anything.
-pub(super) fn lines(text: &str) -> Vec<Line<'_>> {
+pub fn lines(text: &str) -> Vec<Line<'_>> {
     let lines = (1..).zip(without_mark(text).lines());
     lines
         .map(|(line, text)| (line, text.split_whitespace().collect::<Vec<_>>()))
@@ -98,7 +98,7 @@ impl<'a> Words<'a> {
 }
 
 /// A rate as ns-3 writes it: `100Gbps`, `25Gb/s`, `12.5GB/s`, `1000000bps`; without a unit, the whole part is bit/s.
-pub(super) fn rate(text: &str) -> Option<BitsPerSec> {
+pub fn rate(text: &str) -> Option<BitsPerSec> {
     let Some(split) = text.find(|c: char| c.is_ascii_alphabetic()) else {
         let plain = text.chars().all(|c| c.is_ascii_digit() || c == '.');
         let whole: u64 = text.split('.').next()?.parse().ok()?;
@@ -126,7 +126,7 @@ pub(super) fn rate(text: &str) -> Option<BitsPerSec> {
 }
 
 /// A delay as ns-3 writes it: `0.001ms`, `1us`, `1000ns`, `1e-3ms`; without a unit, seconds.
-pub(super) fn delay(text: &str) -> Option<Span> {
+pub fn delay(text: &str) -> Option<Span> {
     let end = text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).len();
     let (number, unit) = text.split_at(end);
     if unit.is_empty() || unit == "s" {
@@ -143,17 +143,17 @@ pub(super) fn delay(text: &str) -> Option<Span> {
 }
 
 /// Seconds as a decimal number, exactly where it has at most twelve decimals; to the nearest ps where it has an exponent or more.
-pub(super) fn seconds(text: &str) -> Option<Time> {
+pub fn seconds(text: &str) -> Option<Time> {
     scaled(text, "s", 1e12)
 }
 
 /// A number of microseconds, likewise.
-pub(super) fn microseconds(text: &str) -> Option<Time> {
+pub fn microseconds(text: &str) -> Option<Time> {
     scaled(text, "us", 1e6)
 }
 
 /// A number of picoseconds, which may have decimals.
-pub(super) fn picoseconds(text: &str) -> Option<Time> {
+pub fn picoseconds(text: &str) -> Option<Time> {
     scaled(text, "ps", 1.0)
 }
 
@@ -164,62 +164,4 @@ fn scaled(text: &str, unit: &str, ps: f64) -> Option<Time> {
     }
     let value = text.parse::<f64>().ok()? * ps;
     (0.0..1e19).contains(&value).then(|| Time::from_ps((value + 0.5) as u64))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rates_are_read_as_ns3_reads_them() {
-        let gbps = |n| Some(BitsPerSec::from_gbps(n));
-        for (text, rate_) in [
-            ("100Gbps", gbps(100)),
-            ("25Gb/s", gbps(25)),
-            ("12.5GB/s", gbps(100)),
-            ("1000000000bps", gbps(1)),
-            ("0.5Tbps", gbps(500)),
-            ("1Mib/s", Some(BitsPerSec::new(1 << 20))),
-            // `DoParse`: digits and points alone are bit/s, of which the whole part counts.
-            ("25000000000", gbps(25)),
-            ("25000000000.0", gbps(25)),
-            ("100", Some(BitsPerSec::new(100))),
-            ("1500.9", Some(BitsPerSec::new(1500))),
-        ] {
-            assert_eq!(rate(text), rate_, "{text}");
-        }
-        for text in [
-            "",
-            "0",
-            ".",
-            "1 0",
-            "-100",
-            "25e9",
-            "Gbps",
-            "-1Gbps",
-            "1Xbps",
-            "1e400Gbps",
-            "99999999999Tbps",
-        ] {
-            assert_eq!(rate(text), None, "{text}");
-        }
-    }
-
-    #[test]
-    fn times_are_exact_where_they_can_be() {
-        assert_eq!(delay("0.001ms"), Some(Span::from_us(1)));
-        assert_eq!(delay("0.000001"), Some(Span::from_us(1)));
-        assert_eq!(delay("1e-3ms"), Some(Span::from_us(1)));
-        assert_eq!(delay("1e-6s"), Some(Span::from_us(1)));
-        assert_eq!(delay("1e-6"), Some(Span::from_us(1)));
-        assert_eq!(delay("1m"), None);
-        assert_eq!(seconds("2.000000000001"), Some(Time::from_ps(2_000_000_000_001)));
-        assert_eq!(seconds("2."), Some(Time::from_ps(2_000_000_000_000)));
-        assert_eq!(seconds("2.5e-6"), Some(Time::from_ps(2_500_000)));
-        assert_eq!(microseconds("1.5"), Some(Time::from_ps(1_500_000)));
-        assert_eq!(picoseconds("12"), Some(Time::from_ps(12)));
-        for text in ["", "-1", "nan", "inf", "1e30", "x"] {
-            assert_eq!(seconds(text), None, "{text}");
-        }
-    }
 }

@@ -128,27 +128,3 @@ impl JsonSchema for WhyFlows {
         })
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_say_which_flows() {
-        assert_eq!(words("all"), Some(WhyFlows::All));
-        assert_eq!(words("slowest 0.5%"), Some(WhyFlows::Percent(0.5)));
-        assert_eq!(words(" slowest 20 "), Some(WhyFlows::Count(20)));
-        for wrong in [
-            "",
-            "slowest",
-            "slowest 0",
-            "slowest 0 %",
-            "slowest 101 %",
-            "slowest -1",
-            "fastest 1 %",
-            "slowest nan %",
-        ] {
-            assert_eq!(words(wrong), None, "{wrong}");
-        }
-    }
-}

@@ -1,13 +1,18 @@
 //! Every test of this crate that is outside its source, in one program.
 
+mod bounds;
 mod cdf;
+mod edit;
 mod errors;
 mod fuzz;
+mod identity;
 mod import;
 mod import_forks;
+mod import_words;
 mod meaning;
 mod pitfalls;
 mod round_trip;
 mod schema;
 mod shipped;
+mod words;
 mod workload;
