@@ -12,6 +12,18 @@ TICK = os.sysconf("SC_CLK_TCK")
 BLIND = 600.0
 
 
+def children(pid):
+    """Processes that a process has started: as the kernel lists them, or else by their parent."""
+    if os.path.exists(f"/proc/self/task/{os.getpid()}/children"):
+        return [int(child) for path in pathlib.Path(f"/proc/{pid}/task").glob("*/children") for child in path.read_text().split()]
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            if int(path.read_text().rsplit(") ", 1)[1].split()[1]) == pid:
+                found.append(int(path.parent.name))
+    return found
+
+
 class Family:
     """A process and all that it has started."""
 
@@ -20,16 +32,14 @@ class Family:
 
     def members(self):
         """Fields of /proc/PID/stat after the name, by process."""
-        stats = {}
-        for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        family, stats = [self.root], {}
+        for pid in family:
             try:
-                stats[int(path.parent.name)] = path.read_text().rsplit(") ", 1)[1].split()
+                stats[pid] = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1].split()
+                family += children(pid)
             except OSError:
                 pass  # has ended
-        family = [self.root]
-        for pid in family:
-            family += [child for child, fields in stats.items() if int(fields[1]) == pid]
-        return {pid: stats[pid] for pid in family if pid in stats}
+        return stats
 
     def look(self):
         """Seconds of CPU so far, and whether any thread runs, could run, or waits for a disk."""

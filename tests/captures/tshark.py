@@ -24,7 +24,7 @@ FOREBAY = ROOT / "target/release/forebay"
 
 HEAD = """version = 1
 name = "%s"
-seeds = [1, 2]
+seeds = [1]
 stop = { time = "%s", flows = "all" }
 """
 

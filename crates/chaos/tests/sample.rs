@@ -3,13 +3,15 @@
 use forebay_chaos::check::{Found, check};
 use forebay_chaos::wide::draw;
 
-/// Seeds of the sample.
-const SAMPLE: std::ops::Range<u64> = 1..41;
+/// Seeds of the sample: the first half, and all of them in `./test --all`.
+fn seeds() -> std::ops::RangeInclusive<u64> {
+    1..=if std::env::var_os("FOREBAY_WHOLE").is_some() { 40 } else { 20 }
+}
 
 #[test]
 fn a_sample_of_all_features_holds() {
     let (mut right, mut hops) = (0, 0);
-    for seed in SAMPLE {
+    for seed in seeds() {
         match check(&draw(seed)) {
             Found::Right(packets) => (right, hops) = (right + 1, hops + packets),
             Found::Refused(_) | Found::Long => {}
@@ -21,7 +23,7 @@ fn a_sample_of_all_features_holds() {
             }
         }
     }
-    assert!(right >= 24 && hops > 20_000, "{right} scenarios, {hops} packet-hops");
+    assert!(right >= 12 && hops > 10_000, "{right} scenarios, {hops} packet-hops");
 }
 
 /// Every law, both transports, several side by side, weights, machines and captures are among accepted scenarios.

@@ -1,7 +1,7 @@
 //! Captures: watching changes nothing, what is seen is what the ports counted, and times are exact.
 
 use crate::common::random::draw;
-use crate::common::{run, scenario};
+use crate::common::{of_all, run, scenario};
 use forebay_record::capture::{
     CapturedPort, Frame, MessageFrame, Note, PauseFrame, PortTotals, RoceFrame, RoceKind, Sink,
 };
@@ -112,7 +112,7 @@ fn identity(frame: &Frame) -> (u16, u16, u32, u32, u32) {
 #[test]
 fn watching_every_port_of_random_scenarios_changes_nothing_and_sees_everything() {
     let (mut frames, mut lossy, mut pauses, mut messages) = (0, 0, 0, 0);
-    for case in 0..24 {
+    for case in 0..u64::from(of_all(24)) {
         let seed = Stream::new(case, 1, Purpose::Test).key();
         let drawn = draw(seed, 0);
         let mut scenario = scenario(&drawn.text);
@@ -178,7 +178,7 @@ fn watching_every_port_of_random_scenarios_changes_nothing_and_sees_everything()
         }
     }
     assert!(
-        frames > 50_000 && lossy > 0 && pauses > 0 && messages > 1_000,
+        frames > 15_000 && lossy > 0 && pauses > 0 && messages > 300,
         "{frames} frames, {lossy} lossy ports, {pauses} pause frames, {messages} messages: too calm"
     );
 }

@@ -2,7 +2,7 @@
 //! place in it.
 
 use crate::common::random::draw;
-use crate::common::{run, scenario};
+use crate::common::{of_all, run, scenario};
 use forebay_record::{FlowRow, RpcRow, RunRecord};
 use forebay_scenario::model::Scenario;
 use forebay_scenario::text_with;
@@ -131,7 +131,7 @@ fn random_draws_about_a_flow_know_nothing_of_other_entries() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 120, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: of_all(120), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_longer_run_extends_a_shorter_one(seed in any::<u64>().no_shrink()) {

@@ -4,7 +4,7 @@
 //! properties on that seed alone, and prints the scenario.
 
 use crate::common::random::{Drawn, draw};
-use crate::common::{run, scenario};
+use crate::common::{of_all, run, scenario};
 use forebay_record::RunRecord;
 use forebay_scenario::model::Scenario;
 use forebay_sim::{Inspection, Options, PortState, Simulation, Watch, twin};
@@ -28,7 +28,7 @@ fn repro(seed: u64, check: impl FnOnce(&Drawn, &Scenario)) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 800, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: of_all(900), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn everything_is_conserved_and_nothing_beats_the_wire(seed in any::<u64>().no_shrink()) {
@@ -37,7 +37,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 160, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: of_all(160), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn every_way_to_run_gives_the_same_digest(seed in any::<u64>().no_shrink()) {

@@ -7,6 +7,11 @@ use forebay_record::RunRecord;
 use forebay_scenario::model::Scenario;
 use forebay_sim::{Options, Outcome, Watch, simulate, twin};
 
+/// How many random scenarios a test tries: a third of all, and all of them in `./test --all`.
+pub fn of_all(cases: u32) -> u32 {
+    if std::env::var_os("FOREBAY_WHOLE").is_some() { cases } else { cases / 3 }
+}
+
 /// A checked scenario.
 pub fn scenario(text: &str) -> Scenario {
     match forebay_scenario::text("test.toml", text) {
