@@ -5,7 +5,8 @@ names has to turn red.
     mutate.py [PATTERN]        the mutations whose description matches; all without one
     mutate.py --bind           only look whether each still applies: seconds
     mutate.py --compile        whether each still compiles, many in one build: minutes
-    mutate.py --sample N       N of them, chosen by the commit
+    mutate.py --sample N       N of those that cost at most CHEAP seconds of CPU, chosen by the commit; run the tests of crates first
+    mutate.py --costs          what each costs in a sample
     mutate.py --all            all; goes on where it was stopped: what a test has caught is not tried again on the same code
 
 A test that runs on for SLOWEST seconds of CPU, or stops without an end, is red. The clock decides nothing.
@@ -18,6 +19,7 @@ and that is red, as one that survives or does not compile.
 import hashlib
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -26,10 +28,13 @@ import tomllib
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 import patience  # noqa: E402
+import programs  # noqa: E402
 
 TREE = ROOT / "target/mutate/tree"
 # Of its own: cargo takes the same crate in another folder for the same, so that what is built here would stand in for the real one.
 BUILD = ROOT / "target/mutate/build"
+# The same for a sample. It begins with what the tests of crates have compiled.
+SAMPLE = ROOT / "target/mutate/sample"
 # Fingerprints of those that a test has caught.
 KILLED = ROOT / "target/mutate/killed"
 # Seconds of CPU, several times what the slowest test takes.
@@ -39,6 +44,14 @@ STUCK = 60
 # Each mutation builds what it touches and all above, and runs one test: what simulates compiles faster than it would run slower.
 OPTIMISED = [name for name, one in tomllib.loads((ROOT / "Cargo.toml").read_text())["profile"]["dev"]["package"].items() if one["opt-level"] > 1]
 UNOPTIMISED = [word for name in OPTIMISED for word in ("--config", f"profile.dev.package.{name}.opt-level=1")]
+# Seconds of CPU that a mutation of a sample may cost; and what it takes to compile a library, and to compile and run tests. Others take one.
+CHEAP = 40
+LIBRARY = {"sim": 56, "scenario": 22, "record": 20, "agent": 12, "host": 11, "validate": 10, "laws": 9, "net": 8, "study": 8, "linux": 6, "transport": 6}
+LIBRARY |= {"chaos": 5, "engine": 4, "cli": 4}
+TESTS = {("laws", "--lib"): 21, ("record", "--lib"): 17, ("host", "--lib"): 12, ("validate", "--lib"): 12, ("agent", "--bins"): 12, ("study", "--lib"): 10}
+TESTS |= {("transport", "--lib"): 10, ("net", "--lib"): 5, ("engine", "--lib"): 6, ("sim", "it"): 48, ("laws", "it"): 13, ("scenario", "it"): 11}
+TESTS |= {("transport", "it"): 9, ("net", "it"): 9, ("host", "it"): 10, ("record", "it"): 5, ("cli", "it"): 6, ("agent", "faults"): 7, ("carc-bench", "it"): 12}
+TESTS |= {("engine", "equal_digests"): 5, ("chaos", "forecast"): 8}
 HEAD = re.compile(
     r"^(?P<indent>\s*)(?:pub(?:\([^)]*\))? )?(?:(?P<macro>[a-z_]+!) \{|(?:const )?(?P<kind>fn|const|static|struct|enum|impl|trait|type)\b(?:<[^>]*>)? (?P<name>[A-Za-z_][\w:]*))"
 )
@@ -116,10 +129,14 @@ def restore(before):
         path.write_text(text)
 
 
+def tracked():
+    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
+    return {name for name in listed.decode().split("\0") if name and (ROOT / name).is_file()}
+
+
 def copy():
     """Brings the copy of the tree up to date; files that are the same keep their times, so that builds stay warm."""
-    listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
-    names = {name for name in listed.decode().split("\0") if name and (ROOT / name).is_file()}
+    names = tracked()
     for name in names:
         target, content = TREE / name, (ROOT / name).read_bytes()
         if not target.exists() or target.read_bytes() != content:
@@ -130,13 +147,41 @@ def copy():
             path.unlink()
 
 
-def cargo(mutation, *more):
-    which = [mutation["target"]] if mutation["target"].startswith("--") else ["--test", mutation["target"]]
-    command = ["cargo", "test", "--locked", "--offline", "-q", *UNOPTIMISED, "--target-dir", str(BUILD), "-p", "forebay-" + mutation["package"], *which, *more]
-    if mutation["package"] == "forebay":
-        command[command.index("forebay-forebay")] = "forebay"
+class Place:
+    """A copy of the tree, what is built of it, and how."""
+
+    def __init__(self, tree, build, options, variables):
+        self.tree, self.build, self.options, self.variables = tree, build, options, variables
+
+
+def warm():
+    """The place of all mutations, up to date."""
+    copy()
+    return Place(TREE, BUILD, UNOPTIMISED, None)
+
+
+def seeded():
+    """The place of a sample. Files keep their times, and cargo takes a crate of this tree for the same in the copy: it compiles only what a
+    mutation changes."""
+    tree, build = SAMPLE / "tree", SAMPLE / "build"
+    shutil.rmtree(SAMPLE, ignore_errors=True)
+    (build / "debug").mkdir(parents=True)
+    for name in tracked():
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, tree / name)
+    # Compilers write new files. What cargo itself notes it writes into the old ones.
+    for folder, how in (("deps", "-al"), ("build", "-a"), (".fingerprint", "-a")):
+        if (ROOT / "target/debug" / folder).is_dir():
+            subprocess.run(["cp", how, ROOT / "target/debug" / folder, build / "debug"], check=True)
+    return Place(tree, build, [], programs.with_clippy())
+
+
+def cargo(place, mutation, *more):
+    package = "forebay" if mutation["package"] == "forebay" else "forebay-" + mutation["package"]
+    which = {"--lib": ["--lib"], "--bins": ["--bin", package]}.get(mutation["target"], ["--test", mutation["target"]])
+    command = ["cargo", "test", "--locked", "--offline", "-q", *place.options, "--target-dir", place.build, *programs.unified(["-p", package]), *which, *more]
     with tempfile.TemporaryFile("w+") as said:
-        ran = subprocess.Popen(command, cwd=TREE, stdout=said, stderr=subprocess.STDOUT)
+        ran = subprocess.Popen(command, cwd=place.tree, stdout=said, stderr=subprocess.STDOUT, env=place.variables)
         how = patience.wait(ran, SLOWEST, STUCK) if "--no-run" not in more else "ended"
         if how != "ended":
             patience.kill(ran)
@@ -145,24 +190,50 @@ def cargo(mutation, *more):
         return how, ran.returncode, said.read()
 
 
-def outcome(mutation):
+def outcome(mutation, place):
     """Whether the test turned red, and what to say."""
-    bound, stale = bind(mutation, TREE)
+    bound, stale = bind(mutation, place.tree)
     if stale:
         return False, f"STALE     {mutation['breaks']}: {stale}"
     before = apply(bound)
     test = f"{mutation['package']} {mutation['target']} {mutation['test']}"
     try:
-        _, code, said = cargo(mutation, "--no-run")
+        _, code, said = cargo(place, mutation, "--no-run")
         if code != 0:
             error = next((line for line in said.splitlines() if line.startswith("error")), "")
             return False, f"BROKEN    {mutation['breaks']}: does not compile: {error}"
-        how, code, said = cargo(mutation, *([mutation["test"]] if mutation["test"] else []))
+        how, code, said = cargo(place, mutation, *([mutation["test"]] if mutation["test"] else []))
         red = how != "ended" or (code != 0 and "FAILED" in said)
         end = {"ended": "", "busy": f" (runs on after {SLOWEST} s of CPU)", "idle": " (all its threads wait)"}[how]
         return red, f"{'killed   ' if red else 'SURVIVED '} {mutation['breaks']}: {test}{end}"
     finally:
         restore(before)
+
+
+def uses(crate, tests=False):
+    """Crates of this workspace that a crate uses."""
+    manifest = tomllib.loads((ROOT / "crates" / crate / "Cargo.toml").read_text())
+    named = {**manifest.get("dependencies", {}), **(manifest.get("dev-dependencies", {}) if tests else {})}
+    return {"cli" if name == "forebay" else name.removeprefix("forebay-") for name in named if name.startswith("forebay")} - {crate}
+
+
+def cost(mutation):
+    """Seconds of CPU that a mutation takes in a sample: what lies between the broken crate and the test is compiled again."""
+    broken, tested = mutation["file"].split("/")[1], "cli" if mutation["package"] == "forebay" else mutation["package"]
+    again = {broken: True}  # whether a library is
+
+    def is_new(crate):
+        if crate not in again:
+            again[crate] = any([is_new(used) for used in uses(crate)])
+        return again[crate]
+
+    for used in uses(tested, tests=True):
+        is_new(used)
+    # Tests of a library are within it.
+    libraries = {crate for crate, new in again.items() if new} | {tested}
+    if mutation["target"] == "--lib":
+        libraries.discard(tested)
+    return sum(LIBRARY.get(crate, 1) for crate in libraries) + TESTS.get((tested, mutation["target"]), 1)
 
 
 def content(package, seen=None):
@@ -262,14 +333,20 @@ def main(arguments):
     print(f"{len(mutations) - len(stale)} of {len(mutations)} mutations apply", flush=True)
     if arguments[:1] == ["--bind"]:
         return int(bool(stale))
+    if arguments[:1] == ["--costs"]:
+        for mutation in sorted(mutations, key=cost):
+            print(f"{cost(mutation):4} s  {mutation['package']} {mutation['target']}: {mutation['breaks']}")
+        print(f"{sum(cost(mutation) <= CHEAP for mutation in mutations)} of {len(mutations)} may be in a sample")
+        return 0
     chosen = [m for m in mutations if m not in [s[0] for s in stale]]
     if arguments[:1] == ["--sample"]:
         commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        chosen = [m for m in chosen if cost(m) <= CHEAP]
         chosen.sort(key=lambda m: hashlib.sha256((commit + m["breaks"]).encode()).digest())
         chosen = chosen[: int(arguments[1])]
     elif arguments and arguments[0] not in ("--compile", "--all"):
         chosen = [m for m in chosen if re.search(arguments[0], m["breaks"])]
-    copy()
+    place = seeded() if arguments[:1] == ["--sample"] else warm()
     if arguments[:1] == ["--compile"]:
         count = compile_all(chosen)
         print(f"{len(chosen)} built, {count} do not compile")
@@ -280,7 +357,7 @@ def main(arguments):
         mark = fingerprint(mutation)
         if mark in known:
             continue
-        red, text = outcome(mutation)
+        red, text = outcome(mutation, place)
         tried, bad = tried + 1, bad + (not red)
         print(text, flush=True)
         if red:
