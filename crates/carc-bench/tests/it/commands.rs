@@ -14,6 +14,18 @@ fn json(words: &[&str]) -> Value {
     serde_json::from_slice(&out.stdout).expect("JSON")
 }
 
+/// What the program prints once it was long enough at work for what is asked: where the machine is busy, one of its two processes may get
+/// no CPU for a while. The limit of minutes ends a test that hangs.
+fn json_once(words: &[&str], enough: impl Fn(&Value) -> bool) -> Value {
+    for seconds in ["0.5", "4", "32", "256"] {
+        let found = json(&[words, &["--seconds", seconds]].concat());
+        if enough(&found) || seconds == "256" {
+            return found;
+        }
+    }
+    unreachable!("the last one is returned")
+}
+
 #[test]
 fn pairs_of_unread_data_become_numbers_and_a_picture() {
     let picture = Path::new(env!("CARGO_TARGET_TMPDIR")).join("carc-bench.svg");
@@ -33,25 +45,18 @@ fn pairs_of_unread_data_become_numbers_and_a_picture() {
 #[test]
 fn traffic_of_two_processes_has_rates_and_latencies_with_and_without_credits() {
     for kind in ["one-way", "echo", "mixed"] {
-        let words = [
-            "--pairs",
-            "0",
-            "--traffic",
-            kind,
-            "--seconds",
-            "0.5",
-            "--limit",
-            "2M",
-            "--unread",
-            "16M",
-            "--json",
-        ];
-        let found = json(&words);
-        for of in ["without", "with"] {
-            let of = &found["traffic"][of];
-            assert!(of["per_second"].as_f64().is_some_and(|rate| rate > 0.0), "{kind}: {found}");
-            assert!(of["p99_us"].as_f64().is_some_and(|us| us > 0.0), "{kind}: {found}");
-        }
+        let words =
+            ["--pairs", "0", "--traffic", kind, "--limit", "2M", "--unread", "16M", "--json"];
+        let both = |found: &Value| {
+            ["without", "with"].iter().all(|of| {
+                let is_more = |key: &str| {
+                    found["traffic"][*of][key].as_f64().is_some_and(|number| number > 0.0)
+                };
+                is_more("per_second") && is_more("p99_us")
+            })
+        };
+        let found = json_once(&words, both);
+        assert!(both(&found), "{kind}: {found}");
     }
 }
 
@@ -63,8 +68,6 @@ fn credit_messages_take_at_most_a_hundredth_of_the_bytes() {
         "0",
         "--traffic",
         "one-way",
-        "--seconds",
-        "0.5",
         "--limit",
         "1M",
         "--unread",
@@ -73,13 +76,11 @@ fn credit_messages_take_at_most_a_hundredth_of_the_bytes() {
         "2000",
         "--json",
     ];
-    let found = json(&words);
-    let percent = found["traffic"]["with"]["credit_percent"].as_f64().expect("a number");
-    assert!(percent > 0.0 && percent <= 1.0, "{percent} %");
-    assert!(
-        found["traffic"]["with"]["blocked"].as_u64().is_some_and(|of| of > 0),
-        "requests waited: {found}"
-    );
+    let percent = |of: &Value| of["traffic"]["with"]["credit_percent"].as_f64().expect("a number");
+    let waited = |of: &Value| of["traffic"]["with"]["blocked"].as_u64().is_some_and(|of| of > 0);
+    let found = json_once(&words, |of| percent(of) > 0.0 && waited(of));
+    assert!(percent(&found) > 0.0 && percent(&found) <= 1.0, "{found}");
+    assert!(waited(&found), "requests waited: {found}");
     assert_eq!(found["traffic"]["without"]["credit_percent"].as_f64(), Some(0.0));
 }
 

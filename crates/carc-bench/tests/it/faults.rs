@@ -139,7 +139,12 @@ fn a_writer_that_is_killed_ends_its_reader() {
         }
         std::thread::sleep(Duration::from_millis(1));
     };
-    std::thread::sleep(Duration::from_millis(100));
+    // It has the ring that both share.
+    let maps = format!("/proc/{reader}/maps");
+    while !std::fs::read_to_string(&maps).is_ok_and(|text| text.contains("memfd:forebay-ring")) {
+        assert!(start.elapsed().as_secs() < LIMIT_S, "the reader meets the writer");
+        std::thread::sleep(Duration::from_millis(1));
+    }
     writer.kill().unwrap(); // SIGKILL
     writer.wait().unwrap();
     let name = format!("/proc/{reader}/stat");
