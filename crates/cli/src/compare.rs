@@ -62,7 +62,7 @@ pub fn compare(args: &Compare) -> Result<(), Failure> {
     write_whole(&args.out, &page)?;
     let answer = answer.iter().filter(|text| !text.is_empty());
     let said: Vec<String> =
-        answer.chain(&cautions).map(|text| human::wrapped(text, width)).collect();
+        answer.chain(&cautions).map(|text| human::wrapped(text, width, 0)).collect();
     print(args, &json, table, &said)
 }
 

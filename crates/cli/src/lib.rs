@@ -46,6 +46,7 @@ use forebay_study::{about, estimate, expect, metrics};
 use forebay_units::human;
 
 pub use itself::Own;
+pub use machine::free_disk;
 
 /// Runs the command and gives its exit code.
 pub fn command(own: Own) -> u8 {

@@ -106,29 +106,9 @@ pub fn explain(args: &Explain) -> Result<(), Failure> {
     Err(Failure::Input(format!("no column, key, metric or law is named \"{name}\"{more}")))
 }
 
-/// Text whose lines fit the terminal. What follows of a line is indented below its begin.
+/// Text whose lines fit the terminal.
 fn wrapped(text: &str) -> String {
-    let width = say::stdout_width();
-    let mut wrapped = String::new();
-    for line in text.lines() {
-        let indent = line.len() - line.trim_start().len();
-        let mut at = indent;
-        wrapped.push_str(&line[..indent]);
-        for (nth, word) in line.split_whitespace().enumerate() {
-            let long = word.chars().count();
-            if nth > 0 && at + 1 + long > width {
-                wrapped.push_str(&format!("\n{:1$}", "", indent + 4));
-                at = indent + 4;
-            } else if nth > 0 {
-                wrapped.push(' ');
-                at += 1;
-            }
-            wrapped.push_str(word);
-            at += long;
-        }
-        wrapped.push('\n');
-    }
-    wrapped
+    human::wrapped(text.trim_end(), say::stdout_width(), 4) + "\n"
 }
 
 /// `forebay schema`.

@@ -237,7 +237,7 @@ impl Of<'_> {
     fn text(&self) -> String {
         let width = say::stdout_width();
         let wrapped: Vec<String> =
-            self.sentences().iter().map(|text| human::wrapped(text, width)).collect();
+            self.sentences().iter().map(|text| human::wrapped(text, width, 0)).collect();
         let mut text = wrapped.join("\n") + "\n";
         let (open, _) = &self.chosen.open;
         if !open.is_empty() {

@@ -37,33 +37,26 @@ pub(crate) struct Run {
     pub command: String,
     /// Laws in Python.
     pub laws: Vec<PythonLaw>,
-    /// Room for files, and whether to start with too little of it or of memory; `None`: it starts in any case.
-    pub budget: Option<Budget>,
-}
-
-/// When to start with too little.
-pub(crate) struct Budget {
-    /// Bytes free where files go.
-    pub disk: Option<f64>,
-    /// Start all the same.
-    pub over: bool,
+    /// Whether to start with too little memory or disk; `None`: neither is looked at.
+    pub over_budget: Option<bool>,
 }
 
 /// Words that have work start in any case.
 pub(crate) const OVER: &str = "over_budget=True";
 
 /// This machine, for files at a place.
-pub(crate) fn machine(disk: Option<f64>, place: Option<&Path>) -> Machine {
+pub(crate) fn machine(place: Option<&Path>) -> Machine {
+    let disk = place.and_then(forebay_cli::free_disk);
     let place = place.map_or(String::new(), |place| place.display().to_string());
     Machine { memory: free_memory(), space: free_address_space(), disk, place }
 }
 
 /// Warnings of too little memory or disk, or the refusal.
 fn gate(scenario: &Scenario, how: &Run, jobs: usize) -> Result<Vec<String>, String> {
-    let Some(budget) = &how.budget else { return Ok(Vec::new()) };
+    let Some(over_budget) = how.over_budget else { return Ok(Vec::new()) };
     let plan = Plan::of(&scenario.fabric);
     let estimate = Estimate::of(scenario, &plan);
-    let here = machine(budget.disk.filter(|_| how.out.is_some()), how.out.as_deref());
+    let here = machine(how.out.as_deref());
     if let Some(why) = here.hopeless(scenario, &estimate) {
         return Err(why);
     }
@@ -72,7 +65,7 @@ fn gate(scenario: &Scenario, how: &Run, jobs: usize) -> Result<Vec<String>, Stri
     if how.out.is_none() {
         needs.disk = 0.0;
     }
-    here.gate(&needs, budget.over, OVER)
+    here.gate(&needs, over_budget, OVER)
 }
 
 /// What surrounds the simulations: this process, and a run directory where one is wanted.

@@ -3,7 +3,7 @@
 use crate::errors;
 use crate::law::PythonLaw;
 use crate::results::Results;
-use crate::running::{Budget, Run, run};
+use crate::running::{Run, run};
 use forebay_scenario::plan::Plan;
 use forebay_scenario::{Loaded, presets as built_in, resolved_with, text_with};
 use forebay_study::estimate::Estimate;
@@ -121,7 +121,7 @@ impl Scenario {
     }
 
     /// Simulates. `tick` is called a few times a second with JSON of how far it is.
-    #[pyo3(signature = (seeds, threads, jobs, out, force, tick, started, command, laws, disk, over_budget))]
+    #[pyo3(signature = (seeds, threads, jobs, out, force, tick, started, command, laws, over_budget))]
     #[expect(clippy::too_many_arguments, reason = "the Python half gives them names")]
     fn run(
         &self,
@@ -135,12 +135,11 @@ impl Scenario {
         started: String,
         command: String,
         laws: Vec<PythonLaw>,
-        disk: Option<f64>,
         over_budget: bool,
     ) -> PyResult<Results> {
         let loaded = self.with_seeds(seeds)?;
-        let budget = Some(Budget { disk, over: over_budget });
-        let how = Run { threads, jobs, out, force, tick, started, command, laws, budget };
+        let over_budget = Some(over_budget);
+        let how = Run { threads, jobs, out, force, tick, started, command, laws, over_budget };
         run(py, &self.place, &loaded, how)
     }
 }

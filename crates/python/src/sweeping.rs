@@ -122,19 +122,13 @@ impl Sweep {
         self.plan.runs.iter().map(one).collect()
     }
 
-    /// Sentences about too little memory or disk for so many runs at a time, of which this many bytes are free.
-    fn budget(
-        &self,
-        py: Python<'_>,
-        jobs: usize,
-        disk: Option<f64>,
-        over_budget: bool,
-    ) -> PyResult<Vec<String>> {
+    /// Sentences about too little memory or disk for so many runs at a time.
+    fn budget(&self, py: Python<'_>, jobs: usize, over_budget: bool) -> PyResult<Vec<String>> {
         let gate = || {
             let all = self.plan.runs.iter();
             let left: Vec<_> = all.filter(|run| !is_done(&self.folder, run)).collect();
             let needs = Needs::of_sweep(&self.plan, &left, jobs);
-            machine(disk, Some(&self.folder.0)).gate(&needs, over_budget, OVER)
+            machine(Some(&self.folder.0)).gate(&needs, over_budget, OVER)
         };
         py.detach(gate).map_err(|why| errors::refused(&self.place, why))
     }
@@ -223,7 +217,7 @@ pub fn simulate_run(
         started,
         command: String::new(),
         laws,
-        budget: None,
+        over_budget: None,
     };
     let results = run(py, "", &loaded, how)?;
     if results.runs.iter().any(|run| run.interrupted) {

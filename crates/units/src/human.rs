@@ -126,22 +126,37 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// A text in lines of at most `width` characters, wrapped between words.
-pub fn wrapped(text: &str, width: usize) -> String {
-    let (mut out, mut column) = (String::with_capacity(text.len() + 8), 0);
-    for word in text.split(' ') {
-        let length = word.chars().count();
-        if column > 0 && column + 1 + length > width {
+/// A text whose lines have at most `width` characters, wrapped between words. The rest of a wrapped line begins `hanging` characters to the
+/// right of its first word. A word that is longer than a line stays whole.
+pub fn wrapped(text: &str, width: usize, hanging: usize) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    for (nth, line) in text.split('\n').enumerate() {
+        if nth > 0 {
             out.push('\n');
-            column = 0;
-        } else if column > 0 {
-            out.push(' ');
-            column += 1;
         }
-        out.push_str(word);
-        column += length;
+        let indent = line.len() - line.trim_start_matches(' ').len();
+        out.push_str(&line[..indent]);
+        let mut column = indent;
+        for (nth, word) in line.split_whitespace().enumerate() {
+            let length = word.chars().count();
+            if nth > 0 && column + 1 + length > width {
+                out.push_str(&format!("\n{:1$}", "", indent + hanging));
+                column = indent + hanging;
+            } else if nth > 0 {
+                out.push(' ');
+                column += 1;
+            }
+            out.push_str(word);
+            column += length;
+        }
     }
     out
+}
+
+/// A text with a capital.
+pub fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
 }
 
 /// A number of things: `1 seed`, `2 seeds`, `3 switches`.
@@ -234,6 +249,23 @@ mod tests {
         {
             assert_eq!(si(value), text);
         }
+    }
+
+    #[test]
+    fn lines_are_wrapped_between_words_and_the_rest_hangs() {
+        assert_eq!(wrapped("one two three", 7, 0), "one two\nthree");
+        assert_eq!(
+            wrapped("one two\n  three four five\n", 12, 2),
+            "one two\n  three four\n    five\n"
+        );
+        assert_eq!(
+            wrapped("incomprehensibility is one word", 6, 4),
+            "incomprehensibility\n    is\n    one\n    word"
+        );
+        assert_eq!(
+            (wrapped("", 5, 2), capitalised("überall"), capitalised("")),
+            (String::new(), "Überall".into(), String::new())
+        );
     }
 
     #[test]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,18 +21,6 @@ def whole(name: str, value: Any, least: int = 0, most: int = MOST) -> int:
     if number > most:
         raise ValueError(f"{name}={number} is above {most}")
     return number
-
-
-def free_disk(place: str | os.PathLike[str]) -> float | None:
-    """Bytes that are free where a folder is or will be; None where the system does not tell."""
-    there = Path(place).absolute()
-    while not there.exists() and there != there.parent:
-        there = there.parent
-    try:
-        room = os.statvfs(there)
-    except (AttributeError, OSError):
-        return None
-    return float(room.f_bavail) * room.f_frsize
 
 
 def numbers(name: str, value: int | Iterable[int] | None) -> list[int] | None:

@@ -161,7 +161,6 @@ class Scenario:
                 now_utc(),
                 " ".join(sys.argv),
                 in_place(laws),
-                None if out is None else _check.free_disk(out),
                 over_budget,
             )
         results = Results(core)

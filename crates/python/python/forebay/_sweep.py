@@ -194,7 +194,7 @@ def sweep(
         raise ResultsError(f"{folder} is the results directory of a single run; name another with out=")
     jobs = jobs or max((os.cpu_count() or 1) // threads, 1)
     if executor is None:
-        for warning in core.budget(jobs, _check.free_disk(folder), over_budget):
+        for warning in core.budget(jobs, over_budget):
             warnings.warn(warning, stacklevel=2)
     runs = folder / "runs"
     runs.mkdir(parents=True, exist_ok=True)

@@ -3,7 +3,7 @@
 //! No sentence says that runs are alike unless every seed gave the same number.
 
 use super::measures::Better;
-use super::numbers::{change, interval, upper, value};
+use super::numbers::{change, interval, value};
 use super::{Against, Comparison, Measured, Word};
 use crate::pairs::MOST_SEEDS;
 use forebay_units::human;
@@ -126,7 +126,7 @@ pub(super) fn strongest(of: &Comparison, one: &Told<'_>) -> String {
         ),
         _ => format!(
             "{}: {} with {first}, {} with {other}",
-            upper(&title),
+            human::capitalised(&title),
             value(one.measured, base),
             value(one.measured, now)
         ),
@@ -252,7 +252,7 @@ fn main_metric(of: &Comparison, measured: &Measured) -> String {
     };
     let mut text = format!(
         "{}{}: {}{more}.",
-        upper(&measured.title),
+        human::capitalised(&measured.title),
         if of.sides.len() > 2 { ", best first" } else { "" },
         shown.collect::<Vec<_>>().join("; ")
     );
@@ -263,7 +263,7 @@ fn main_metric(of: &Comparison, measured: &Measured) -> String {
     if let Some((side, what)) = open.into_iter().next() {
         let (first, other) = (short(&of.sides[0].name), short(&of.sides[side].name));
         let what = match of.sides.len() {
-            2 => upper(&what),
+            2 => human::capitalised(&what),
             _ => format!("{other} against {first}: {what}"),
         };
         text.push_str(&format!(" {what}."));

@@ -57,12 +57,6 @@ pub(super) fn effect(against: &Against) -> Option<String> {
     })
 }
 
-/// A text with a capital.
-pub(super) fn upper(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or(String::new(), |c| c.to_uppercase().chain(chars).collect())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

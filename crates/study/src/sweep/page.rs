@@ -126,7 +126,7 @@ fn answer(rows: &[Row], columns: &[Column]) -> Option<(String, String)> {
     let word = if lower { "lowest" } else { "highest" };
     let mut said = vec![format!(
         "{}: {} with {}; {} with {}.",
-        upper(&title),
+        human::capitalised(&title),
         cell(&rows[best], column),
         point(rows, &labels, best),
         cell(&rows[worst], column),
@@ -160,7 +160,7 @@ fn answer(rows: &[Row], columns: &[Column]) -> Option<(String, String)> {
     let best = clipped(&point(rows, &labels, best));
     let title = match near.is_empty() && seeds >= 3 {
         true => format!("{best} has the {word} {title}"),
-        false => format!("{} {title} so far: {best}", upper(word)),
+        false => format!("{} {title} so far: {best}", human::capitalised(word)),
     };
     Some((title, said.join(" ")))
 }
@@ -187,11 +187,6 @@ fn clipped(text: &str) -> String {
         true => text.chars().take(LONGEST - 1).chain(['…']).collect(),
         false => text.into(),
     }
-}
-
-fn upper(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or(String::new(), |c| c.to_uppercase().chain(chars).collect())
 }
 
 /// Boxes by which the reader chooses metrics, without any script.
