@@ -163,7 +163,7 @@ fn what_cannot_be_read_or_written_is_one_sentence() {
         (&["import", "cdf", "none.txt", "--out", "x"][..], "none.txt cannot be read"),
         (
             &["import", "htsim", "hpcc-flows.txt", "--out", "x"],
-            "hpcc-flows.txt:1: \"6\" begins no line of a connection matrix",
+            "hpcc-flows.txt:1: \"6\" cannot begin a line of a connection matrix",
         ),
         (&["export", "fct", "made"], "made is not a results directory; run the scenario first"),
         (&["export", "paths", "made/scenario.toml", "--seed", "x"], "invalid value"),

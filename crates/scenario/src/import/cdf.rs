@@ -163,7 +163,7 @@ pub(super) fn import(name: &str, source: Source<'_>, form: CdfForm) -> Result<Im
     draft::read_back(&files).map_err(|error| {
         let why: Vec<&str> = error.problems.iter().map(|one| one.text.as_str()).collect();
         let why = why.join("; ");
-        Error::one(source.name, format!("no scenario can be made of these sizes: {why}"))
+        Error::one(source.name, format!("these sizes do not make a scenario: {why}"))
     })?;
     let place = format!("{}:1", source.name);
     let carried = format!(

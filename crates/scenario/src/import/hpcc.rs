@@ -127,12 +127,14 @@ impl FlowFile {
                 ));
             }
             let pg = words.next(&what("the priority group"))?;
-            let pg = small(&words, pg, 7, "is no priority group; write 0 to 7")? as u8;
+            let pg = small(&words, pg, 7, "is not a priority group; write 0 to 7")? as u8;
             let dport = match form {
                 FlowForm::Hpcc | FlowForm::Numbered => {
                     let word = words.next(&what("the destination port"))?;
-                    let dport: u64 =
-                        word.text.parse().map_err(|_| words.bad(word, "is no port"))?;
+                    let dport: u64 = word
+                        .text
+                        .parse()
+                        .map_err(|_| words.bad(word, "is not a port; write 0 to 65535"))?;
                     if dport > 65_535 {
                         let text = format!(
                             "flow {i}: port {dport} has more than 16 bits; {} is used, as there",
@@ -153,10 +155,10 @@ impl FlowFile {
                 FlowForm::Dcqcn => {
                     let word = words.next(&what("the number of packets"))?;
                     let packets: u64 = word.text.parse().map_err(|_| {
-                        words.bad(word, "is no number of packets; write a whole number")
+                        words.bad(word, "is not a number of packets; write a whole number")
                     })?;
                     let size = packets.checked_mul(payload).ok_or_else(|| {
-                        words.bad(word, "packets are more bytes than 64 bits hold")
+                        words.bad(word, "packets are more bytes than 64 bits hold; write fewer")
                     })?;
                     let word = words.next(&what("the start"))?;
                     let start = self::start(&words, word)?;
@@ -165,14 +167,16 @@ impl FlowFile {
                         words.bad(word, "is not an end; write seconds, for instance 9.5")
                     })?;
                     if end < start {
-                        return Err(words.bad(word, "is an end before the start"));
+                        return Err(
+                            words.bad(word, "is before the start of the flow; write a later end")
+                        );
                     }
                     (size, start)
                 }
                 _ => {
                     let word = words.next(&what("the size"))?;
                     let size: u64 = word.text.parse().map_err(|_| {
-                        words.bad(word, "is no size; write a whole number of bytes")
+                        words.bad(word, "is not a size; write a whole number of bytes")
                     })?;
                     let wide = wide || form == FlowForm::Numbered;
                     if size > u64::from(u32::MAX) && !wide {
@@ -202,7 +206,7 @@ impl FlowFile {
 /// A time in seconds, of a run.
 fn start(words: &Words<'_>, word: Word<'_>) -> Result<Time, Error> {
     let time = seconds(word.text)
-        .ok_or_else(|| words.bad(word, "is no start; write seconds, for instance 2.000001"))?;
+        .ok_or_else(|| words.bad(word, "is not a start; write seconds, for instance 2.000001"))?;
     if time.since(Time::ZERO) > LONGEST {
         return Err(words.bad(word, "is after the longest run, 86400 s; write an earlier time"));
     }
@@ -244,7 +248,11 @@ fn small(words: &Words<'_>, word: Word<'_>, most: u64, text: &str) -> Result<u64
 }
 
 fn unknown_host(node: u32, topology: &Topology) -> String {
-    format!("there is no host {node}; the topology has {} nodes, numbered from 0", topology.nodes)
+    format!(
+        "host {node} does not exist; the topology has {} nodes, so write 0 to {}",
+        topology.nodes,
+        topology.nodes.saturating_sub(1)
+    )
 }
 
 /// The whole scenario.

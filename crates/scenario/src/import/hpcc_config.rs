@@ -191,8 +191,8 @@ const FIXED: &[(&str, &[u32], Option<&str>, &str)] = &[
     ("FAST_REACT", &[3], Some("1"), "hpcc reacts to every ACK"),
     ("MULTI_RATE", &[3], Some("0"), "hpcc has one rate, by the most loaded hop"),
     ("SAMPLE_FEEDBACK", &[3], Some("0"), "telemetry of every ACK counts"),
-    ("PINT_LOG_BASE", &[10], None, "there is no PINT"),
-    ("PINT_PROB", &[10], None, "there is no PINT"),
+    ("PINT_LOG_BASE", &[10], None, "Forebay has no PINT"),
+    ("PINT_PROB", &[10], None, "Forebay has no PINT"),
     ("RATE_BOUND", ANY, Some("1"), "packets leave at the rate of the law"),
     ("CONWEAVE_TX_EXPIRY_TIME", ANY, None, NO_CONWEAVE),
     ("CONWEAVE_REPLY_TIMEOUT_EXTRA", ANY, None, NO_CONWEAVE),
@@ -200,8 +200,8 @@ const FIXED: &[(&str, &[u32], Option<&str>, &str)] = &[
     ("CONWEAVE_EXTRA_VOQ_FLUSH_TIME", ANY, None, NO_CONWEAVE),
     ("CONWEAVE_DEFAULT_VOQ_WAITING_TIME", ANY, None, NO_CONWEAVE),
     ("RANDOM_SEED", ANY, None, "random numbers are others; choose seeds with forebay run --seeds"),
-    ("ENABLE_TLT", ANY, Some("0"), "there is no TLT"),
-    ("TLT_MAXBYTES_UIP", ANY, None, "there is no TLT"),
+    ("ENABLE_TLT", ANY, Some("0"), "Forebay has no TLT"),
+    ("TLT_MAXBYTES_UIP", ANY, None, "Forebay has no TLT"),
     ("HPCC_WORKLOAD", ANY, None, OWN_FLOWS),
     ("FOREGROUND_RATIO", ANY, None, OWN_FLOWS),
     ("INCAST_FLOW_SIZE", ANY, None, OWN_FLOWS),
@@ -213,14 +213,14 @@ const FIXED: &[(&str, &[u32], Option<&str>, &str)] = &[
     ("NP_SAMPLING_INTERVAL", ANY, Some("0"), "every marked packet may cause a CNP"),
     ("CLAMP_TARGET_RATE_AFTER_TIMER", ANY, None, "every cut takes the rate for its target"),
     ("L2_WAIT_FOR_ACK", ANY, Some("0"), "senders do not wait for the ACK of a chunk"),
-    ("L2_TEST_READ", ANY, Some("0"), "there are no RDMA reads"),
+    ("L2_TEST_READ", ANY, Some("0"), "Forebay has no RDMA reads"),
     ("SEND_IN_CHUNKS", ANY, Some("0"), "a flow is one message"),
     ("TCP_FLOW_FILE", ANY, None, "flows of TCP are not read"),
     ("APP_START_TIME", ANY, None, "flows start when they say"),
     ("APP_STOP_TIME", ANY, None, "flows go on until they are done or the run ends"),
 ];
 
-const NO_CONWEAVE: &str = "there is no ConWeave";
+const NO_CONWEAVE: &str = "Forebay has no ConWeave";
 const OWN_FLOWS: &str = "the source draws flows of its own by this; here flows are those of the flow file (forebay import cdf reads sizes)";
 
 /// Every `CC_MODE`.
@@ -475,7 +475,7 @@ fn parse(draft: &mut Draft, source: Option<Source<'_>>) -> Result<Settings, Erro
                         "{map} promises fewer entries than follow; {rest:?} is not read, as there"
                     )
                 }
-                _ => format!("{rest:?} is no key that is known here"),
+                _ => format!("{rest:?} begins with an unknown key; it is not read, as there"),
             };
             draft.notes.push(words.note(word.line, Fate::Left, text));
             continue;
@@ -516,8 +516,10 @@ fn parse(draft: &mut Draft, source: Option<Source<'_>>) -> Result<Settings, Erro
         }
     }
     if s.known == 0 && !source.text.trim().is_empty() {
-        return Err(words
-            .wrong(1, "the file has no key of a config file (config.txt); is it another file?"));
+        return Err(words.wrong(
+            1,
+            "the file has no key of a config file (config.txt); name another file with --config",
+        ));
     }
     Ok(s)
 }
@@ -552,7 +554,10 @@ fn map(s: &mut Settings, words: &mut Words<'_>, key: &str) -> Result<(), Error> 
         let (value, _) = words.number::<f64>(&what("a value"))?;
         let most = if key == "PMAX_MAP" { 1.0 } else { 1e9 };
         if !(0.0..=most).contains(&value) {
-            return Err(words.wrong(line, format!("{key}: {value} is not from 0 to {most}")));
+            return Err(words.wrong(
+                line,
+                format!("{key}: {value} is out of range; write a number from 0 to {most}"),
+            ));
         }
         s.maps[which.unwrap_or(0)].insert(rate, value);
     }
@@ -787,7 +792,7 @@ fn transport(draft: &mut Draft, place: &str, s: &Settings, topology: &Topology) 
     let at = s.at("CC_MODE");
     match (law_of(s).1, s.mode) {
         (true, mode) => draft.note(at, Fate::Changed, format!(
-            "CC_MODE {mode} is no law of the original, where such senders keep the rate of their link; so they do here: law = \"{law}\", fabric.switch.ecn = \"off\". If your fork has a law under this number, write it in transport.law"
+            "CC_MODE {mode} does not name a law of the original. There such senders keep the rate of their link, and so they do here: law = \"{law}\", fabric.switch.ecn = \"off\". If your fork has a law under this number, write it in transport.law"
         )),
         (_, PINT) => draft.note(at, Fate::Changed, "CC_MODE 10: law = \"hpcc\", with all telemetry in every packet, where HPCC-PINT has a digest of it"),
         (_, mode) => draft.note(at, Fate::Carried, format!("CC_MODE {mode}: kind = \"rdma\", law = \"{law}\"")),

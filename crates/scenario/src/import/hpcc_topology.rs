@@ -92,7 +92,7 @@ impl Topology {
             }
             if !switches.insert(switch) {
                 return Err(
-                    words.wrong(line, format!("switch {switch} stands twice; write it once"))
+                    words.wrong(line, format!("switch {switch} is listed twice; write it once"))
                 );
             }
         }
@@ -142,13 +142,14 @@ impl Topology {
             }
             let word = words.next(&what("the rate"))?;
             let rate = rate(word.text)
-                .ok_or_else(|| words.bad(word, "is no rate; write for instance 100Gbps"))?;
+                .ok_or_else(|| words.bad(word, "is not a rate; write for instance 100Gbps"))?;
             let word = words.next(&what("the delay"))?;
             let delay = delay(word.text)
-                .ok_or_else(|| words.bad(word, "is no delay; write for instance 0.001ms"))?;
+                .ok_or_else(|| words.bad(word, "is not a delay; write for instance 0.001ms"))?;
             let (loss, line) = words.number::<f64>("an error rate from 0 to 1")?;
             if !(0.0..=1.0).contains(&loss) {
-                return Err(words.wrong(line, format!("{loss} is not an error rate from 0 to 1")));
+                return Err(words
+                    .wrong(line, format!("the error rate is {loss}; write a number from 0 to 1")));
             }
             links.push(Link { a, b, rate, delay, loss });
         }
@@ -194,7 +195,10 @@ fn header_note(header: Header) -> Option<&'static str> {
 }
 
 fn no_node(node: u32, nodes: u32) -> String {
-    format!("there is no node {node}; the first line promises {nodes}, numbered from 0")
+    format!(
+        "node {node} does not exist; the first line promises {nodes} nodes, so write 0 to {}",
+        nodes.saturating_sub(1)
+    )
 }
 
 /// The columns of the lines that hold links alone.

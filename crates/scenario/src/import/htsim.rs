@@ -18,6 +18,12 @@ use std::collections::BTreeMap;
 /// From a delivery until the senders that wait for it know. Our choice: a microsecond, the source's default link.
 const CONTROL_DELAY: Span = Span::from_us(1);
 
+/// Keys of a connection, a trigger and a failure.
+const CONNECTION: [&str; 8] =
+    ["start", "size", "id", "trigger", "send_done_trigger", "recv_done_trigger", "prio", "addon"];
+const TRIGGER: [&str; 5] = ["id", "count", "oneshot", "multishot", "barrier"];
+const FAILURE: [&str; 3] = ["switch_type", "switch_id", "link_id"];
+
 /// A connection.
 #[derive(Clone, Debug)]
 struct Connection {
@@ -125,7 +131,10 @@ impl Matrix {
                 "trigger" => matrix.trigger(&words, line),
                 "failure" => matrix.failure(&words, line),
                 pair if pair.contains("->") => matrix.connection(&words, line),
-                other => Err(format!("{:?} begins no line of a connection matrix", shorten(other))),
+                other => Err(format!(
+                    "{:?} cannot begin a line of a connection matrix; write Nodes, Connections, Triggers, Failures, trigger, failure or 0->1",
+                    shorten(other)
+                )),
             };
             read.map_err(|what| Error::one(format!("{}:{line}", source.name), what))?;
         }
@@ -167,7 +176,8 @@ impl Matrix {
     }
 
     fn header(&mut self, words: &[&str], line: usize) -> Result<(), String> {
-        let value = words.get(1).ok_or(format!("{} has no value", words[0]))?;
+        let value =
+            words.get(1).ok_or(format!("{0} has no value; write for instance {0} 16", words[0]))?;
         let number = whole(words[0], value, 1 << 30)?;
         match words[0] {
             "Nodes" => self.nodes = number,
@@ -184,8 +194,9 @@ impl Matrix {
             let host = whole("host", text, u64::MAX)?;
             if host >= self.nodes {
                 return Err(format!(
-                    "there is no host {host}; Nodes {} are numbered from 0",
-                    self.nodes
+                    "host {host} does not exist; Nodes is {}, so write 0 to {}",
+                    self.nodes,
+                    self.nodes.saturating_sub(1)
                 ));
             }
             Ok(host)
@@ -208,12 +219,14 @@ impl Matrix {
                 ));
                 continue;
             }
-            let value = rest.next().ok_or(format!("{:?} has no value", shorten(key)))?;
+            let value = rest
+                .next()
+                .ok_or(format!("{:?} has no value; write one after it", shorten(key)))?;
             match *key {
                 "start" => {
                     let at = picoseconds(value);
                     one.start = Some(at.ok_or(format!(
-                        "start {:?} is not a number of picoseconds",
+                        "start {:?} is not a number of picoseconds; write for instance start 2000000 for 2 us",
                         shorten(value)
                     ))?);
                 }
@@ -240,11 +253,11 @@ impl Matrix {
                         format!("prio {}: flows of one host share its link evenly", shorten(value));
                     self.notes.push((line, Fate::Left, text));
                 }
-                _ => return Err(format!("{:?} is no key of a connection", shorten(key))),
+                _ => return Err(unknown(key, "connection", &CONNECTION)),
             }
         }
         match (one.start, one.trigger) {
-            (None, None) => Err("the connection has neither start nor trigger".into()),
+            (None, None) => Err("the connection has neither start nor trigger; write start and picoseconds, or trigger and its id".into()),
             (Some(_), Some(_)) => {
                 Err("start and trigger are two ways to begin; write one of them".into())
             }
@@ -264,7 +277,8 @@ impl Matrix {
                 "multishot" => kind = Some(Kind::Multishot),
                 "barrier" => kind = Some(Kind::Barrier(0)),
                 "id" | "count" => {
-                    let value = rest.next().ok_or(format!("{key} has no value"))?;
+                    let value =
+                        rest.next().ok_or(format!("{key} has no value; write one after it"))?;
                     let number = whole(key, value, u64::MAX)?;
                     if *key == "id" {
                         id = Some(number);
@@ -272,17 +286,20 @@ impl Matrix {
                         count = number as usize;
                     }
                 }
-                _ => return Err(format!("{:?} is no key of a trigger", shorten(key))),
+                _ => return Err(unknown(key, "trigger", &TRIGGER)),
             }
         }
-        let id = id.ok_or("the trigger has no id")?;
-        let kind = match kind.ok_or("the trigger is neither oneshot, multishot nor barrier")? {
-            Kind::Barrier(_) => Kind::Barrier(count),
-            kind => kind,
-        };
+        let id = id.ok_or("the trigger has no id; write id and a number")?;
+        let kind =
+            match kind.ok_or("the trigger has no kind; write oneshot, multishot or barrier")? {
+                Kind::Barrier(_) => Kind::Barrier(count),
+                kind => kind,
+            };
         match self.triggers.insert(id, (kind, line)) {
             None => Ok(()),
-            Some((_, first)) => Err(format!("trigger {id} stands twice, first on line {first}")),
+            Some((_, first)) => {
+                Err(format!("trigger {id} is on line {first} already; write another id"))
+            }
         }
     }
 
@@ -290,13 +307,13 @@ impl Matrix {
         let mut failure = (line, String::new(), 0, 0);
         for pair in words[1..].chunks(2) {
             let [key, value] = pair else {
-                return Err(format!("{:?} has no value", shorten(pair[0])));
+                return Err(format!("{:?} has no value; write one after it", shorten(pair[0])));
             };
             match *key {
                 "switch_type" => failure.1 = shorten(value),
                 "switch_id" => failure.2 = whole(key, value, 1 << 30)?,
                 "link_id" => failure.3 = whole(key, value, 1 << 30)?,
-                _ => return Err(format!("{:?} is no key of a failure", shorten(key))),
+                _ => return Err(unknown(key, "failure", &FAILURE)),
             }
         }
         self.failures.push(failure);
@@ -440,7 +457,18 @@ impl Matrix {
     }
 }
 
+fn unknown(key: &str, of: &str, known: &[&str]) -> String {
+    let key = shorten(key);
+    format!("{key:?} is not a key of a {of}; the keys are {}", known.join(", "))
+}
+
 fn whole(what: &str, text: &str, most: u64) -> Result<u64, String> {
-    let number = text.parse().ok().filter(|n| *n <= most);
-    number.ok_or_else(|| format!("{what} {:?} is not a whole number", shorten(text)))
+    match text.parse() {
+        Ok(number) if number <= most => Ok(number),
+        Ok(number) => Err(format!("{what} {number} is too large; write at most {most}")),
+        Err(_) => {
+            let text = shorten(text);
+            Err(format!("{what} {text:?} is not a whole number; write for instance {what} 1"))
+        }
+    }
 }

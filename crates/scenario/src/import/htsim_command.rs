@@ -127,7 +127,9 @@ impl<'a> Command<'a> {
             None => 100,
             Some(mbps) if mbps > 0 && mbps.is_multiple_of(1000) => mbps / 1000,
             Some(mbps) => {
-                let text = format!("{mbps} Mb/s are no whole Gb/s; write 100000 for 100 Gb/s");
+                let text = format!(
+                    "{mbps} Mb/s is not a whole number of Gb/s; write for instance 100000 for 100 Gb/s"
+                );
                 return Err(Error::one("--linkspeed", text));
             }
         };
@@ -136,7 +138,10 @@ impl<'a> Command<'a> {
             if (0.0..1e9).contains(&ns) && ns.fract() == 0.0 {
                 return Ok(ns as u64);
             }
-            let text = format!("{} us are no whole nanoseconds; write 0.5 for 500 ns", ns / 1e3);
+            let text = format!(
+                "{} us is not a whole number of nanoseconds; write for instance 0.5 for 500 ns",
+                ns / 1e3
+            );
             Err(Error::one(flag, text))
         };
         Ok(Links {

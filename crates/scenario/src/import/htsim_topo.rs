@@ -40,6 +40,17 @@ impl Tier {
     };
 }
 
+/// Keys of a tier; letters may be small or large.
+const TIER: [&str; 7] = [
+    "Downlink_speed_Gbps",
+    "Radix_Up",
+    "Radix_Down",
+    "Downlink_Latency_ns",
+    "Switch_Latency_ns",
+    "Oversubscribed",
+    "Bundle",
+];
+
 /// A fat tree.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Topo {
@@ -54,8 +65,9 @@ pub(super) fn by_nodes(nodes: u64, links: Links, place: &str) -> Result<Topo, Er
     let fits = |k: &u64| k * k * k / 4 >= nodes;
     let k = (1..=200).find(fits).filter(|k| k * k * k / 4 == nodes && k % 2 == 0);
     let Some(k) = k else {
-        let text =
-            format!("{nodes} nodes make no fat tree of k * k * k / 4 hosts; name a .topo file too");
+        let text = format!(
+            "{nodes} nodes do not make a fat tree, which has 16, 54, 128 or another k * k * k / 4 hosts; name a .topo file too"
+        );
         return Err(Error::one(place, text));
     };
     let Links { speed, latency, switch_latency } = links;
@@ -77,10 +89,13 @@ impl Topo {
             let Some(key) = words.first().filter(|key| !key.starts_with('#')) else { continue };
             let wrong = |what: String| Error::one(format!("{}:{line}", source.name), what);
             let Some(value) = words.get(1) else {
-                return Err(wrong(format!("{:?} has no value", shorten(key))));
+                return Err(wrong(format!("{0:?} has no value; write one after it", shorten(key))));
             };
             let number: u64 = value.parse().ok().filter(|n| *n <= 1 << 30).ok_or_else(|| {
-                wrong(format!("{key}: {:?} is not a whole number up to 2^30", shorten(value)))
+                wrong(format!(
+                    "{key}: {:?} is not a whole number up to 2^30; write for instance {key} 2",
+                    shorten(value)
+                ))
             })?;
             let key = key.to_ascii_lowercase();
             match (key.as_str(), current) {
@@ -95,9 +110,13 @@ impl Topo {
                     topo.tier[number as usize].line = line;
                 }
                 ("tier", _) => {
-                    return Err(wrong(format!("there is no tier {number}; write 0, 1 or 2")));
+                    return Err(wrong(format!("tier {number} does not exist; write 0, 1 or 2")));
                 }
-                (_, None) => return Err(wrong(format!("{key} stands before the first tier"))),
+                (_, None) => {
+                    return Err(wrong(format!(
+                        "{key} comes before the first tier; write Tier 0 above it"
+                    )));
+                }
                 (key, Some(tier)) => {
                     let tier = &mut topo.tier[tier];
                     match key {
@@ -108,7 +127,12 @@ impl Topo {
                         "switch_latency_ns" => tier.switch_latency = number,
                         "oversubscribed" => tier.oversubscribed = number,
                         "bundle" => tier.bundle = number,
-                        _ => return Err(wrong(format!("{:?} is no key of a tier", shorten(key)))),
+                        _ => {
+                            let (key, known) = (shorten(key), TIER.join(", "));
+                            let text =
+                                format!("{key:?} is not a key of a tier; the keys are {known}");
+                            return Err(wrong(text));
+                        }
                     }
                 }
             }
@@ -158,27 +182,35 @@ impl Topo {
             b if b != 0 && a > 0 && a.is_multiple_of(b) => Ok(a / b),
             _ => Err(wrong(line, what)),
         };
-        let pods = divide(self.nodes, self.pod, 1, "Nodes is no multiple of Podsize")?;
+        let pods = divide(
+            self.nodes,
+            self.pod,
+            1,
+            "Nodes is not a multiple of Podsize; change one of them",
+        )?;
         let tors_of_pod = divide(
             self.pod,
             tor.radix_down,
             tor.line,
-            "Podsize is no multiple of Radix_Down of tier 0",
+            "Podsize is not a multiple of Radix_Down of tier 0; change one of them",
         )?;
         let tor_uplinks = divide(
             self.nodes * tor.speed,
             agg.speed * tor.oversubscribed,
             tor.line,
-            "the uplinks of tier 0 come to no whole number: nodes times speed over speed of tier 1 times Oversubscribed",
+            "tier 0 has a fraction of an uplink: nodes times its speed over Oversubscribed times the speed of tier 1; change one of them",
         )?;
         let aggs_of_pod = divide(
             tor_uplinks,
             pods * agg.radix_down,
             agg.line,
-            "the switches of tier 1 come to no whole number: uplinks of tier 0 over pods times Radix_Down of tier 1",
+            "tier 1 has a fraction of a switch: uplinks of tier 0 over pods times Radix_Down of tier 1; change one of them",
         )?;
         if self.tiers == 2 && pods != 1 {
-            return Err(wrong(1, "with two tiers, Podsize must be Nodes"));
+            return Err(wrong(
+                1,
+                "Podsize is not Nodes, as two tiers need; write the same number for both",
+            ));
         }
         let (tors, aggs) = (tors_of_pod * pods, aggs_of_pod * pods);
         let cores = if self.tiers == 3 {
@@ -186,20 +218,20 @@ impl Topo {
                 tor_uplinks * agg.speed,
                 core.speed * agg.oversubscribed,
                 agg.line,
-                "the uplinks of tier 1 come to no whole number: uplinks of tier 0 times speed over speed of tier 2 times Oversubscribed",
+                "tier 1 has a fraction of an uplink: uplinks of tier 0 times the speed of tier 1 over Oversubscribed times the speed of tier 2; change one of them",
             )?;
             divide(
                 uplinks,
                 core.radix_down,
                 core.line,
-                "the switches of tier 2 come to no whole number: uplinks of tier 1 over Radix_Down of tier 2",
+                "tier 2 has a fraction of a switch: uplinks of tier 1 over Radix_Down of tier 2; change one of them",
             )?
         } else {
             0
         };
         let cables = tors * aggs_of_pod + aggs * agg.radix_up;
         if cables > 1 << 22 {
-            return Err(wrong(1, "the fabric has too many links to be written down one by one"));
+            return Err(wrong(1, "the fabric has more than 4194304 links; write a smaller one"));
         }
         let host = |n: u64| node_name("host", n as u32, self.nodes as u32);
         let switch = |kind: &str, n: u64, all: u64| node_name(kind, n as u32, all as u32);
@@ -228,7 +260,7 @@ impl Topo {
                     if c >= cores {
                         return Err(wrong(
                             agg.line,
-                            "Radix_Up of tier 1 leads to more switches than tier 2 has",
+                            "Radix_Up of tier 1 leads to more switches than tier 2 has; write a smaller one",
                         ));
                     }
                     cable(switch("agg", a, aggs), switch("core", c, cores), &core, core.bundle);

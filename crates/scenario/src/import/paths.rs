@@ -26,18 +26,22 @@ pub(super) fn import(
             [flow, data, ack] => (flow, data, ack),
             _ => {
                 return Err(wrong(format!(
-                    "{:?} is no path; write flow,switches of the data,switches of the ACKs with spaces between switches",
+                    "{:?} is not a path; write flow,switches of the data,switches of the ACKs with spaces between switches",
                     shorten(text)
                 )));
             }
         };
         let index: usize = flow.parse().map_err(|_| {
-            wrong(format!("{:?} is not the number of a flow, counted from 0", shorten(flow)))
+            wrong(format!(
+                "{:?} is not the number of a flow; write a whole number from 0",
+                shorten(flow)
+            ))
         })?;
         let Some(number) = numbers.get(index) else {
             return Err(wrong(format!(
-                "there is no flow {index}; the flow file has {}",
-                numbers.len()
+                "flow {index} does not exist; the flow file has {} flows, so write 0 to {}",
+                numbers.len(),
+                numbers.len().saturating_sub(1)
             )));
         };
         let mut names = [String::new(), String::new()];
@@ -47,7 +51,7 @@ pub(super) fn import(
                 let known = switch.filter(|n| topology.switches.binary_search(n).is_ok());
                 let Some(switch) = known else {
                     return Err(wrong(format!(
-                        "{:?} is not the number of a switch",
+                        "{:?} is not the number of a switch; write one of the second line of the topology",
                         shorten(word)
                     )));
                 };

@@ -54,7 +54,7 @@ impl<'a> Words<'a> {
     /// The next word, where there must be one.
     pub fn next(&mut self, what: &str) -> Result<Word<'a>, Error> {
         self.words.next().ok_or_else(|| {
-            let text = format!("the file ends where {what} should stand; is it cut off?");
+            let text = format!("the file ends before {what}; is it cut off?");
             Error::one(format!("{}:{}", self.file, self.last_line), text)
         })
     }
@@ -78,7 +78,8 @@ impl<'a> Words<'a> {
     pub fn number<T: FromStr>(&mut self, what: &str) -> Result<(T, usize), Error> {
         let word = self.next(what)?;
         let parsed = word.text.parse();
-        let number = parsed.map_err(|_| self.bad(word, &format!("is not {what}")))?;
+        let number =
+            parsed.map_err(|_| self.bad(word, &format!("is not {what}; write a number")))?;
         Ok((number, word.line))
     }
 

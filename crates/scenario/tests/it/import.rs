@@ -368,26 +368,26 @@ fn what_is_wrong_with_a_topology_is_one_sentence() {
         (
             "12 4 12",
             "12 4 13",
-            "topology.txt:16: \"nodes,\" is not one end of a link (12 of 13 are there)",
+            "topology.txt:16: \"nodes,\" is not one end of a link (12 of 13 are there); write a number",
         ),
         (
             "12 4 12",
             "12 40 12",
             "topology.txt:1: 40 of 12 nodes cannot be switches; the first line is nodes, switches, links",
         ),
-        ("8 9 10 11\n", "8 9 10 10\n", "topology.txt:2: switch 10 stands twice; write it once"),
+        ("8 9 10 11\n", "8 9 10 10\n", "topology.txt:2: switch 10 is listed twice; write it once"),
         (
             "0 8 25Gbps",
             "0 80 25Gbps",
-            "topology.txt:3: there is no node 80; the first line promises 12, numbered from 0",
+            "topology.txt:3: node 80 does not exist; the first line promises 12 nodes, so write 0 to 11",
         ),
         (
             "0 8 25Gbps",
             "0 8 fast",
-            "topology.txt:3: \"fast\" is no rate; write for instance 100Gbps",
+            "topology.txt:3: \"fast\" is not a rate; write for instance 100Gbps",
         ),
-        ("0.001ms", "-1ms", "topology.txt:3: \"-1ms\" is no delay; write for instance 0.001ms"),
-        ("0.0001", "2", "topology.txt:6: 2 is not an error rate from 0 to 1"),
+        ("0.001ms", "-1ms", "topology.txt:3: \"-1ms\" is not a delay; write for instance 0.001ms"),
+        ("0.0001", "2", "topology.txt:6: the error rate is 2; write a number from 0 to 1"),
         (
             "1 8 25Gbps",
             "0 9 25Gbps",
@@ -414,11 +414,11 @@ fn what_is_wrong_with_a_topology_is_one_sentence() {
     let cut = &TOPOLOGY[..TOPOLOGY.find("6 9 25").unwrap() + "6 9 25Gbps".len()];
     says(
         hpcc(cut, FLOWS, None, None),
-        "topology.txt:9: the file ends where the delay of a link (6 of 12 are there) should stand; is it cut off?",
+        "topology.txt:9: the file ends before the delay of a link (6 of 12 are there); is it cut off?",
     );
     says(
         hpcc("", FLOWS, None, None),
-        "topology.txt:1: the file ends where the number of nodes should stand; is it cut off?",
+        "topology.txt:1: the file ends before the number of nodes; is it cut off?",
     );
 }
 
@@ -429,16 +429,16 @@ fn what_is_wrong_with_flows_is_one_sentence() {
         (
             "0 4 3",
             "0 44 3",
-            "flow.txt:2: flow 0: there is no host 44; the topology has 12 nodes, numbered from 0",
+            "flow.txt:2: flow 0: host 44 does not exist; the topology has 12 nodes, so write 0 to 11",
         ),
         ("0 4 3", "0 9 3", "flow.txt:2: flow 0: node 9 is a switch; flows go from host to host"),
         ("0 4 3", "4 4 3", "flow.txt:2: flow 0 goes from host 4 to itself; write another host"),
-        ("0 4 3", "0 4 9", "flow.txt:2: \"9\" is no priority group; write 0 to 7"),
-        ("200000 2\n", "-1 2\n", "flow.txt:2: \"-1\" is no size; write a whole number of bytes"),
+        ("0 4 3", "0 4 9", "flow.txt:2: \"9\" is not a priority group; write 0 to 7"),
+        ("200000 2\n", "-1 2\n", "flow.txt:2: \"-1\" is not a size; write a whole number of bytes"),
         (
             "200000 2\n",
             "200000 soon\n",
-            "flow.txt:2: \"soon\" is no start; write seconds, for instance 2.000001",
+            "flow.txt:2: \"soon\" is not a start; write seconds, for instance 2.000001",
         ),
     ] {
         says(with(from, to), expected);
@@ -446,7 +446,7 @@ fn what_is_wrong_with_flows_is_one_sentence() {
     let cut = &FLOWS[..FLOWS.find("2.000001").unwrap()];
     says(
         hpcc(TOPOLOGY, cut, None, None),
-        "flow.txt:4: the file ends where the start of a flow (2 of 6 are there) should stand; is it cut off?",
+        "flow.txt:4: the file ends before the start of a flow (2 of 6 are there); is it cut off?",
     );
     says(
         hpcc(TOPOLOGY, "0\n", None, None),
@@ -457,9 +457,18 @@ fn what_is_wrong_with_flows_is_one_sentence() {
 #[test]
 fn what_is_wrong_with_paths_is_one_sentence() {
     let with = |paths: &str| hpcc(TOPOLOGY, FLOWS, None, Some(paths));
-    says(with("9,8 9\n"), "paths.csv:1: there is no flow 9; the flow file has 6");
-    says(with("0,8 7\n"), "paths.csv:1: \"7\" is not the number of a switch");
-    says(with("x,8 9\n"), "paths.csv:1: \"x\" is not the number of a flow, counted from 0");
+    says(
+        with("9,8 9\n"),
+        "paths.csv:1: flow 9 does not exist; the flow file has 6 flows, so write 0 to 5",
+    );
+    says(
+        with("0,8 7\n"),
+        "paths.csv:1: \"7\" is not the number of a switch; write one of the second line of the topology",
+    );
+    says(
+        with("x,8 9\n"),
+        "paths.csv:1: \"x\" is not the number of a flow; write a whole number from 0",
+    );
     let gap = with("# one\n0,8 9,\n").unwrap_err();
     assert!(gap.contains("\"paths.csv\" line 2: flow 0, data: no cable joins \"switch[08]\" and \"switch[09]\", so the path does not connect"), "{gap}");
 }
@@ -478,11 +487,11 @@ fn settings_that_make_no_sense_are_one_sentence() {
     );
     says(
         with("PMAX_MAP 2 25000000000 0.2", "PMAX_MAP 2 25000000000 20"),
-        "config.txt:23: PMAX_MAP: 20 is not from 0 to 1",
+        "config.txt:23: PMAX_MAP: 20 is out of range; write a number from 0 to 1",
     );
     says(
         with("BUFFER_SIZE 16\n", "BUFFER_SIZE"),
-        "config.txt:24: the file ends where the value of BUFFER_SIZE should stand; is it cut off?",
+        "config.txt:24: the file ends before the value of BUFFER_SIZE; is it cut off?",
     );
 }
 
@@ -546,21 +555,37 @@ fn what_is_wrong_with_a_matrix_is_one_sentence() {
             "Connections 8",
             "a.cm:3: Connections 8 is promised, 7 are there; is the file cut off?",
         ),
-        ("0->4", "0->8", "a.cm:5: there is no host 8; Nodes 8 are numbered from 0"),
+        ("0->4", "0->8", "a.cm:5: host 8 does not exist; Nodes is 8, so write 0 to 7"),
         ("0->4", "4->4", "a.cm:5: the connection goes from host 4 to itself; write another host"),
-        ("start 0", "begin 0", "a.cm:5: \"begin\" is no key of a connection"),
-        ("start 0 ", "", "a.cm:5: the connection has neither start nor trigger"),
-        ("size 100000", "size big", "a.cm:5: size \"big\" is not a whole number"),
+        (
+            "start 0",
+            "begin 0",
+            "a.cm:5: \"begin\" is not a key of a connection; the keys are start, size, id, trigger, send_done_trigger, recv_done_trigger, prio, addon",
+        ),
+        (
+            "start 0 ",
+            "",
+            "a.cm:5: the connection has neither start nor trigger; write start and picoseconds, or trigger and its id",
+        ),
+        (
+            "size 100000",
+            "size big",
+            "a.cm:5: size \"big\" is not a whole number; write for instance size 1",
+        ),
         (
             "4->0 id 4 trigger 1",
             "4->0 id 4 trigger 9",
             "a.cm:8: trigger 9 is named and not described; add a line trigger id 9 oneshot",
         ),
-        ("id 2 oneshot", "id 1 oneshot", "a.cm:13: trigger 1 stands twice, first on line 12"),
+        (
+            "id 2 oneshot",
+            "id 1 oneshot",
+            "a.cm:13: trigger 1 is on line 12 already; write another id",
+        ),
         (
             "trigger id 2 oneshot",
             "trigger id 2",
-            "a.cm:13: the trigger is neither oneshot, multishot nor barrier",
+            "a.cm:13: the trigger has no kind; write oneshot, multishot or barrier",
         ),
         ("Nodes 8", "Nodes 9", "a.cm:1: Nodes 9 is more than the topology has, 8"),
     ] {
@@ -569,13 +594,13 @@ fn what_is_wrong_with_a_matrix_is_one_sentence() {
     says(htsim("", None), "a.cm:1: the file ends without Nodes; is it cut off?");
     says(
         htsim("Nodes 17\nConnections 1\n0->1 start 0 size 1\n", None),
-        "a.cm:1: 17 nodes make no fat tree of k * k * k / 4 hosts; name a .topo file too",
+        "a.cm:1: 17 nodes do not make a fat tree, which has 16, 54, 128 or another k * k * k / 4 hosts; name a .topo file too",
     );
     let topo = |from: &str, to: &str| htsim(MATRIX, Some(&TOPO.replacen(from, to, 1)));
     says(topo("Tiers 2", "Tiers 4"), "a.topo:3: 4 tiers are not possible; write 2 or 3");
     says(
         topo("Radix_Down 2", "Radix_Down 3"),
-        "a.topo:13: the switches of tier 1 come to no whole number: uplinks of tier 0 over pods times Radix_Down of tier 1",
+        "a.topo:13: tier 1 has a fraction of a switch: uplinks of tier 0 over pods times Radix_Down of tier 1; change one of them",
     );
     says(
         topo("Downlink_Latency_ns 500", ""),
@@ -678,11 +703,11 @@ fn what_is_wrong_with_the_command_line_of_htsim_is_one_sentence() {
     for (command, expected) in [
         (
             Command { linkspeed: Some(2500), ..Command::default() },
-            "--linkspeed: 2500 Mb/s are no whole Gb/s; write 100000 for 100 Gb/s",
+            "--linkspeed: 2500 Mb/s is not a whole number of Gb/s; write for instance 100000 for 100 Gb/s",
         ),
         (
             Command { hop_latency: Some(f64::NAN), ..Command::default() },
-            "--hop-latency: NaN us are no whole nanoseconds; write 0.5 for 500 ns",
+            "--hop-latency: NaN us is not a whole number of nanoseconds; write for instance 0.5 for 500 ns",
         ),
     ] {
         says(says_without_topology(command), expected);

@@ -149,7 +149,7 @@ fn a_rate_without_a_unit_is_bits_a_second() {
     refused(
         made(&TOPOLOGY.replace("100Gbps", "1e11"), FLOWS, ""),
         "topology.txt:7",
-        "\"1e11\" is no rate",
+        "\"1e11\" is not a rate",
     );
 }
 
@@ -184,7 +184,7 @@ fn flows_of_conweave_have_five_columns() {
     refused(
         self::made(TOPOLOGY, cut, ""),
         "flow.txt:3",
-        "the file ends where the start of a flow (1 of 2 are there)",
+        "the file ends before the start of a flow (1 of 2 are there)",
     );
 }
 
@@ -228,7 +228,7 @@ fn flows_of_the_oldest_form_count_packets_and_have_an_end() {
     refused(
         made(TOPOLOGY, "1\n0 2 3 300000 2.5 2.0\n", ""),
         "flow.txt:2",
-        "\"2.0\" is an end before the start",
+        "\"2.0\" is before the start of the flow",
     );
     // Flows of the HPCC form stay what they are, whatever their ports.
     assert_eq!(rows(&made(TOPOLOGY, "1\n0 2 3 70000 3000 2\n", "").unwrap())[0].2, 3_000);
@@ -325,7 +325,7 @@ fn settings_of_forks_are_carried_over_or_told() {
         "config.txt:2: CONWEAVE_PATH_PAUSE_TIME 16",
         "config.txt:3: MAX_RATE 10Gbps",
         "config.txt:5: ENABLE_TLT 1",
-        "config.txt:7: \"MY_OWN 3\" is no key that is known here",
+        "config.txt:7: \"MY_OWN 3\" begins with an unknown key; it is not read, as there",
         "VOQ_MON_FILE: forebay writes its own tables",
     ] {
         assert!(left.contains(one), "{one}: {left}");
@@ -359,7 +359,7 @@ fn a_mode_that_is_no_law_keeps_the_line_rate() {
     let scenario = loaded(&made).scenario;
     assert_eq!(scenario.transport.law, "dcqcn");
     assert!(scenario.fabric.switch.ecn.of_port().is_none(), "{:?}", scenario.fabric.switch.ecn);
-    assert!(said(&made, Fate::Changed).contains("CC_MODE 12 is no law of the original"));
+    assert!(said(&made, Fate::Changed).contains("CC_MODE 12 does not name a law of the original"));
     let pint = self::made(TOPOLOGY, FLOWS, &CONFIG.replace("CC_MODE 1", "CC_MODE 10")).unwrap();
     assert_eq!(loaded(&pint).scenario.transport.law, "hpcc");
     assert!(said(&pint, Fate::Changed).contains("HPCC-PINT"));
