@@ -4,7 +4,7 @@ use crate::args::{Format, HtsimCommand, Into};
 use crate::failure::{self, Failure};
 use crate::say;
 use forebay_record::{partial_of, write_whole};
-use forebay_scenario::import::{self, Fate, FlowForm, Hpcc, Htsim, Import, Source};
+use forebay_scenario::import::{self, Fate, FlowForm, Hpcc, HpccConfig, Htsim, Import, Source};
 use forebay_units::Time;
 use std::fs;
 use std::io::Read;
@@ -66,12 +66,11 @@ fn hpcc(
     (start_at, flow_form): (Option<Time>, Option<FlowForm>),
     name: &str,
 ) -> Result<Import, Failure> {
-    let config = config.map(|path| Ok::<_, Failure>((path, Text::read(path)?))).transpose()?;
-    let mut named = [None, None];
-    if let Some((path, text)) = &config {
-        named = import::hpcc_named_files(text.source())?.map(|file| file.map(|f| beside(path, &f)));
-    }
-    let config_name = config.as_ref().map_or("", |(_, text)| &text.name);
+    let parsed = |path| Ok::<_, Failure>(HpccConfig::parse(Text::read(path)?.source())?);
+    let read_config = config.map(parsed).transpose()?;
+    let config_name = config.map_or(String::new(), |path| path.display().to_string());
+    let named = read_config.as_ref().map_or([None, None], HpccConfig::files);
+    let named = named.map(|file| Some(beside(config?, file?)));
     let read = |given: Option<&Path>, named: Option<PathBuf>, what: &str, flag: &str, key: &str| {
         if let Some(path) = given {
             return Text::read(path);
@@ -94,7 +93,7 @@ fn hpcc(
     let files = Hpcc {
         topology: topology.source(),
         flows: flows.source(),
-        config: config.as_ref().map(|(_, text)| text.source()),
+        config: read_config.as_ref(),
         paths: paths.as_ref().map(Text::source),
         start_at,
         flow_form,

@@ -2,7 +2,7 @@
 
 use forebay_fuzz::{Edits, each, is_a_sentence};
 use forebay_scenario::Error;
-use forebay_scenario::import::{self, Hpcc, Htsim, Import, Source};
+use forebay_scenario::import::{self, Hpcc, HpccConfig, Htsim, Import, Source};
 use std::path::PathBuf;
 
 const TOPOLOGY: &str = include_str!("../../../scenario/tests/data/hpcc-topology.txt");
@@ -62,17 +62,17 @@ fn ns3_hpcc() {
         let edited = &mut files[usize::from(*which) % 4];
         *edited = edits.of(edited);
         let [topology, flows, config, paths] = &files;
-        folder.judge(import::hpcc(
-            "made",
-            &Hpcc {
+        folder.judge(HpccConfig::parse(source("config.txt", config)).and_then(|config| {
+            let files = Hpcc {
                 topology: source("topology.txt", topology),
                 flows: source("flow.txt", flows),
-                config: Some(source("config.txt", config)),
+                config: Some(&config),
                 paths: Some(source("paths.csv", paths)),
                 start_at: None,
                 flow_form: None,
-            },
-        ));
+            };
+            import::hpcc("made", &files)
+        }));
     });
 }
 

@@ -7,7 +7,7 @@
 use super::draft::{self, Draft, List, node_name};
 use super::hpcc_forks::{FlowForm, Header};
 use super::words::{self, LONGEST, Word, Words, seconds};
-use super::{Fate, Hpcc, Import, Note, Source, Topology, hpcc_config, paths};
+use super::{Fate, Hpcc, HpccConfig, Import, Note, Source, Topology, hpcc_config, paths};
 use crate::Error;
 use crate::traffic::ListedFlow;
 use crate::workload::FIRST_SPORT;
@@ -261,7 +261,7 @@ pub(super) fn import(name: &str, files: &Hpcc<'_>) -> Result<Import, Error> {
     let header = Header::of(&words::lines(files.topology.text)).unwrap_or(Header::Original);
     let reading = Reading {
         told: files.flow_form,
-        payload: hpcc_config::payload(files.config)?,
+        payload: files.config.and_then(HpccConfig::payload),
         wide: matches!(header, Header::Tors | Header::Rates),
     };
     let FlowFile { mut flows, lines, notes: flow_notes, form } =
@@ -277,8 +277,10 @@ pub(super) fn import(name: &str, files: &Hpcc<'_>) -> Result<Import, Error> {
         return Err(Error::one(format!("{}:1", files.flows.name), text));
     }
     let mut draft = Draft { name: name.into(), ..Draft::default() };
-    let names = [Some(files.topology), Some(files.flows), files.config, files.paths];
-    let names: Vec<&str> = names.into_iter().flatten().map(|source| source.name).collect();
+    let config = files.config.map(HpccConfig::name);
+    let paths = files.paths.map(|source| source.name);
+    let names = [Some(files.topology.name), Some(files.flows.name), config, paths];
+    let names: Vec<&str> = names.into_iter().flatten().collect();
     draft.title = format!(
         "Imported from {} (public HPCC simulator).\nimport.txt says what became of each line; docs/import.md, of each format.",
         names.join(", ")
@@ -299,7 +301,7 @@ pub(super) fn import(name: &str, files: &Hpcc<'_>) -> Result<Import, Error> {
         draft.note(format!("{}:1", files.flows.name), Fate::Changed, text);
     }
     let numbers = list(&mut draft, files.flows.name, &topology, (&flows, &lines, form));
-    let settings = hpcc_config::read(&mut draft, files.config, (header, form))?;
+    let settings = hpcc_config::settings(&mut draft, files.config, (header, form));
     let own_routing = settings.routing();
     if own_routing.is_none() {
         draft.fabric.push(
@@ -328,7 +330,7 @@ pub(super) fn import(name: &str, files: &Hpcc<'_>) -> Result<Import, Error> {
     }
     let classes = draft.lists.iter().filter_map(|list| list.class).max();
     let without_pause =
-        hpcc_config::apply(&mut draft, (files.config, settings), &topology, classes, earlier)?;
+        hpcc_config::apply(&mut draft, (files.config, &settings), &topology, classes, earlier)?;
     draft.finish(without_pause)
 }
 

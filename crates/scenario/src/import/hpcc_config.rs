@@ -9,7 +9,7 @@
 use super::draft::Draft;
 use super::hpcc_forks::{FlowForm, Header};
 use super::words::{LONGEST, Words, microseconds, rate, seconds};
-use super::{Fate, Source, Topology};
+use super::{Fate, Note, Source, Topology};
 use crate::Error;
 use crate::quantity::Measure;
 use forebay_laws::flow::FlowParams;
@@ -306,7 +306,8 @@ const ACK_FIELDS: u64 = 46;
 /// Links go down so long after the time that `LINK_DOWN` says.
 const LINK_DOWN_FROM: Span = Span::from_secs(2);
 
-/// Settings with the defaults of the source (`third.cc`).
+/// Settings of a config.
+#[derive(Clone, Debug)]
 pub(super) struct Settings {
     header: Header,
     form: FlowForm,
@@ -401,63 +402,105 @@ impl Settings {
     }
 }
 
-/// The settings of a config, for files of these forms.
-pub(super) fn read(
+/// A `config.txt`, read once.
+#[derive(Clone, Debug)]
+pub struct HpccConfig {
+    settings: Settings,
+    /// Keys that are not known, with their lines.
+    notes: Vec<Note>,
+}
+
+impl HpccConfig {
+    /// Reads one.
+    ///
+    /// # Errors
+    /// One sentence with file and line.
+    pub fn parse(source: Source<'_>) -> Result<Self, Error> {
+        let mut notes = Vec::new();
+        let settings = parse(&mut notes, source)?;
+        Ok(Self { settings, notes })
+    }
+
+    /// Names of the files that it names: topology and flows.
+    pub fn files(&self) -> [Option<&str>; 2] {
+        self.settings.files.each_ref().map(Option::as_deref)
+    }
+
+    /// Name of the config itself.
+    pub(super) fn name(&self) -> &str {
+        &self.settings.file
+    }
+
+    /// Payload of a packet, if the config says it.
+    pub(super) fn payload(&self) -> Option<u64> {
+        let settings = &self.settings;
+        settings.lines.contains_key("PACKET_PAYLOAD_SIZE").then_some(settings.payload)
+    }
+}
+
+/// The settings for files of these forms: those of the config, or the defaults of the source.
+pub(super) fn settings(
     draft: &mut Draft,
-    source: Option<Source<'_>>,
+    config: Option<&HpccConfig>,
     (header, form): (Header, FlowForm),
-) -> Result<Settings, Error> {
-    let settings = parse(draft, source)?;
-    Ok(Settings { header, form, ..settings })
-}
-
-/// Payload of a packet, if the config says it.
-pub(super) fn payload(source: Option<Source<'_>>) -> Result<Option<u64>, Error> {
-    let settings = parse(&mut Draft::default(), source)?;
-    Ok(settings.lines.contains_key("PACKET_PAYLOAD_SIZE").then_some(settings.payload))
-}
-
-fn parse(draft: &mut Draft, source: Option<Source<'_>>) -> Result<Settings, Error> {
-    let mut s = Settings {
-        header: Header::Original,
-        form: FlowForm::Hpcc,
-        pause: true,
-        irn: false,
-        irn_free: false,
-        balancer: 0,
-        fixed_window: None,
-        base_rtt: None,
-        max_rate: None,
-        cnp_interval: None,
-        ecmp: [None; 2],
-        thresholds: [None; 3],
-        beyond: false,
-        flows_stop: None,
-        known: 0,
-        marks: true,
-        payload: 1000,
-        ack_interval: 1,
-        stop: None,
-        mode: 1,
-        error_rate: 0.0,
-        window: true,
-        variable: false,
-        one_round_trip: true,
-        chunks: false,
-        ack_first: false,
-        down: None,
-        buffer: 16,
-        int_multi: 1,
-        law: Vec::new(),
-        fixed: Vec::new(),
-        unused: Vec::new(),
-        output: Vec::new(),
-        maps: Default::default(),
-        files: [None, None],
-        file: source.map_or("config.txt", |source| source.name).into(),
-        lines: BTreeMap::new(),
+) -> Settings {
+    let settings = match config {
+        None => Settings::of_source("config.txt"),
+        Some(config) => {
+            draft.notes.extend(config.notes.iter().cloned());
+            config.settings.clone()
+        }
     };
-    let Some(source) = source else { return Ok(s) };
+    Settings { header, form, ..settings }
+}
+
+impl Settings {
+    /// The defaults of the source (`third.cc`), for a config of this name.
+    fn of_source(file: &str) -> Self {
+        Self {
+            header: Header::Original,
+            form: FlowForm::Hpcc,
+            pause: true,
+            irn: false,
+            irn_free: false,
+            balancer: 0,
+            fixed_window: None,
+            base_rtt: None,
+            max_rate: None,
+            cnp_interval: None,
+            ecmp: [None; 2],
+            thresholds: [None; 3],
+            beyond: false,
+            flows_stop: None,
+            known: 0,
+            marks: true,
+            payload: 1000,
+            ack_interval: 1,
+            stop: None,
+            mode: 1,
+            error_rate: 0.0,
+            window: true,
+            variable: false,
+            one_round_trip: true,
+            chunks: false,
+            ack_first: false,
+            down: None,
+            buffer: 16,
+            int_multi: 1,
+            law: Vec::new(),
+            fixed: Vec::new(),
+            unused: Vec::new(),
+            output: Vec::new(),
+            maps: Default::default(),
+            files: [None, None],
+            file: file.into(),
+            lines: BTreeMap::new(),
+        }
+    }
+}
+
+fn parse(notes: &mut Vec<Note>, source: Source<'_>) -> Result<Settings, Error> {
+    let mut s = Settings::of_source(source.name);
     let mut words = Words::of(source);
     let mut last_map = None;
     while let Some(word) = words.maybe() {
@@ -477,7 +520,7 @@ fn parse(draft: &mut Draft, source: Option<Source<'_>>) -> Result<Settings, Erro
                 }
                 _ => format!("{rest:?} begins with an unknown key; it is not read, as there"),
             };
-            draft.notes.push(words.note(word.line, Fate::Left, text));
+            notes.push(words.note(word.line, Fate::Left, text));
             continue;
         };
         let line = word.line;
@@ -538,11 +581,6 @@ fn end(text: &str) -> Result<(Time, bool), String> {
 fn number(text: &str, most: f64, of: &str) -> Result<f64, String> {
     let value = text.parse::<f64>().ok().filter(|value| (0.0..=most).contains(value));
     value.ok_or_else(|| format!("write {of}, a number from 0 to {most}"))
-}
-
-/// The files that a configuration names.
-pub(super) fn named_files(source: Source<'_>) -> Result<[Option<String>; 2], Error> {
-    Ok(parse(&mut Draft::default(), Some(source))?.files)
 }
 
 fn map(s: &mut Settings, words: &mut Words<'_>, key: &str) -> Result<(), Error> {
@@ -639,13 +677,13 @@ impl Settings {
 /// Writes switch, transport, faults. Gives the same without pause, for buffers that cannot hold its headroom.
 pub(super) fn apply(
     draft: &mut Draft,
-    (source, s): (Option<Source<'_>>, Settings),
+    (config, s): (Option<&HpccConfig>, &Settings),
     topology: &Topology,
     class: Option<u8>,
     earlier: Span,
 ) -> Result<Option<Draft>, Error> {
-    let place = source.map_or("config.txt", |source| source.name).to_string();
-    if source.is_none() {
+    let place = s.file.clone();
+    if config.is_none() {
         draft.note(
             &place,
             Fate::Left,
@@ -683,10 +721,10 @@ pub(super) fn apply(
         );
         draft.note(s.at("ERROR_RATE_PER_LINK"), Fate::Carried, text);
     }
-    transport(draft, &place, &s, topology);
+    transport(draft, &place, s, topology);
     let top = class.unwrap_or(0);
     let groups: Vec<u8> = draft.lists.iter().map(|list| list.class.unwrap_or(0)).collect();
-    marking(draft, &s, topology, (class.is_some()).then_some(&groups[..]));
+    marking(draft, s, topology, (class.is_some()).then_some(&groups[..]));
     let ack_class = groups.first().copied().unwrap_or(0);
     let classes = top + 1;
     if classes > 1 {
@@ -711,7 +749,7 @@ pub(super) fn apply(
             format!("all ACKs ride in class {ack_class}; there each in the class of its data");
         draft.note(&place, Fate::Changed, text);
     }
-    buffer(draft, &s, topology);
+    buffer(draft, s, topology);
     if let Some((at, a, b, line)) = s.down {
         down(draft, &place, topology, (at, a, b, line), earlier);
     }

@@ -19,6 +19,7 @@ mod paths;
 mod words;
 
 pub use hpcc::{Flow, Flows};
+pub use hpcc_config::HpccConfig;
 pub use hpcc_forks::{FlowForm, SIX_COLUMNS};
 pub use hpcc_ideal::{Paths, Way};
 pub use hpcc_topology::{Link, Topology};
@@ -110,7 +111,7 @@ pub struct Hpcc<'a> {
     /// Flows.
     pub flows: Source<'a>,
     /// Settings, `config.txt`.
-    pub config: Option<Source<'a>>,
+    pub config: Option<&'a HpccConfig>,
     /// Explicit paths: flow number in `flows`, switches of its data, switches of its ACKs, all by number.
     pub paths: Option<Source<'a>>,
     /// When the first flow starts; `None`: when the file says. All that has a time moves with it.
@@ -125,14 +126,6 @@ pub struct Hpcc<'a> {
 /// One sentence with file and line.
 pub fn hpcc(name: &str, files: &Hpcc<'_>) -> Result<Import, Error> {
     hpcc::import(name, files)
-}
-
-/// The files that a `config.txt` names: topology and flows, each with its line.
-///
-/// # Errors
-/// One sentence with file and line.
-pub fn hpcc_named_files(config: Source<'_>) -> Result<[Option<String>; 2], Error> {
-    hpcc_config::named_files(config)
 }
 
 /// What csg-htsim is given.

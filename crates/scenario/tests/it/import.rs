@@ -1,7 +1,8 @@
 //! Files of other simulators: what is read, what is said about what is wrong, and that nothing is lost on the way there and back.
 
 use forebay_scenario::import::{
-    self, Command, Fate, Flow, Flows, Hpcc, Htsim, Import, Link, Paths, Source, Topology,
+    self, Command, Fate, Flow, Flows, Hpcc, HpccConfig, Htsim, Import, Link, Paths, Source,
+    Topology,
 };
 use forebay_scenario::model::{BaseRtt, Clock, MarkAt, NextHops, Pause, Release, Routing};
 use forebay_scenario::workload::{self, Hosts, Table};
@@ -26,10 +27,12 @@ fn hpcc(
     config: Option<&str>,
     paths: Option<&str>,
 ) -> Result<Import, String> {
+    let config = config.map(|text| HpccConfig::parse(source("config.txt", text)));
+    let config = config.transpose().map_err(|e| e.to_string())?;
     let files = Hpcc {
         topology: source("topology.txt", topology),
         flows: source("flow.txt", flows),
-        config: config.map(|text| source("config.txt", text)),
+        config: config.as_ref(),
         paths: paths.map(|text| source("paths.csv", text)),
         start_at: None,
         flow_form: None,
@@ -203,11 +206,12 @@ fn a_second_flow_of_a_pair_has_the_next_port() {
 #[test]
 fn everything_can_be_moved_to_the_start() {
     let config = CONFIG.replace("LINK_DOWN 0 0 0", "LINK_DOWN 100 8 10");
+    let config = HpccConfig::parse(source("config.txt", &config)).unwrap();
     let at = |start_at| {
         let files = Hpcc {
             topology: source("topology.txt", TOPOLOGY),
             flows: source("flow.txt", FLOWS),
-            config: Some(source("config.txt", &config)),
+            config: Some(&config),
             paths: None,
             start_at,
             flow_form: None,

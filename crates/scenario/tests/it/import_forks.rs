@@ -3,7 +3,9 @@
 
 use forebay_scenario::Loaded;
 use forebay_scenario::cdf::Cdf;
-use forebay_scenario::import::{self, CdfForm, Fate, FlowForm, Hpcc, Import, SIX_COLUMNS, Source};
+use forebay_scenario::import::{
+    self, CdfForm, Fate, FlowForm, Hpcc, HpccConfig, Import, SIX_COLUMNS, Source,
+};
 use forebay_scenario::model::{Pause, Routing, Scenario};
 use forebay_scenario::workload::{self, Hosts};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
@@ -23,10 +25,12 @@ fn told(
     config: &str,
     flow_form: Option<FlowForm>,
 ) -> Result<Import, String> {
+    let read = || HpccConfig::parse(source("config.txt", config));
+    let config = (!config.is_empty()).then(read).transpose().map_err(|e| e.to_string())?;
     let files = Hpcc {
         topology: source("topology.txt", topology),
         flows: source("flow.txt", flows),
-        config: (!config.is_empty()).then_some(source("config.txt", config)),
+        config: config.as_ref(),
         paths: None,
         start_at: None,
         flow_form,
