@@ -5,7 +5,7 @@ use crate::expect::Expect;
 use crate::judge::Judge;
 use crate::problem::{Error, KEPT, Problem};
 use crate::scenario::{File, Scenario};
-use crate::tree::{Document, Origin};
+use crate::tree::{Document, LABEL, Origin, Value};
 use crate::whole;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -199,7 +199,7 @@ fn sweep(document: &Document<'_>, file: &File) -> Result<Vec<(String, Vec<String
     let entries = document.root.value.get("sweep").map(|e| &e.node.value);
     for key in sweep.keys() {
         let Some(entry) = entries.and_then(|e| e.get(key)) else { continue };
-        let crate::tree::Value::List(items) = &entry.node.value else { continue };
+        let Value::List(items) = &entry.node.value else { continue };
         let say = |at: Origin, text: String| {
             let mut path = String::from("sweep");
             crate::tree::push_key(&mut path, key);
@@ -207,6 +207,27 @@ fn sweep(document: &Document<'_>, file: &File) -> Result<Vec<(String, Vec<String
         };
         if items.is_empty() {
             return Err(say(entry.node.at, "is empty; write at least one value".into()));
+        }
+        let mut labels: Vec<String> = Vec::new();
+        for item in items {
+            let Some(label) = item.value.get(LABEL).map(|entry| &entry.node) else { continue };
+            match &label.value {
+                // A table of that name is one of the scenario, such as a transport.
+                Value::Table(_) => {}
+                Value::Text(text) if text.trim().is_empty() => {
+                    return Err(say(label.at, "the label is empty; write a name".into()));
+                }
+                Value::Text(text) if labels.contains(text) => {
+                    let text = format!("two values have the label {text:?}; write another name");
+                    return Err(say(label.at, text));
+                }
+                Value::Text(text) => labels.push(text.clone()),
+                other => {
+                    let (shown, kind) = (other.shown(), other.kind());
+                    let text = format!("the label {shown} is {kind}; write a text in quotes");
+                    return Err(say(label.at, text));
+                }
+            }
         }
         let values: Vec<String> = items.iter().map(|n| n.value.toml()).collect();
         for (item, value) in items.iter().zip(&values) {

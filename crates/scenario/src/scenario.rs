@@ -22,7 +22,8 @@ pub(crate) struct File {
     pub version: u32,
     #[serde(flatten)]
     pub scenario: Scenario,
-    /// Key paths and the values each takes in turn: "traffic[0].load" = [0.3, 0.5]. A sweep runs every combination.
+    /// Key paths and the values each takes in turn: "traffic[0].load" = [0.3, 0.5]. A sweep runs every combination. A value that is a table may
+    /// have a `label`, its name in tables and pictures: "fabric.switch.ecn" = ["off", { label = "shallow", kmin = "20KB", kmax = "40KB" }].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<BTreeMap<String, Vec<serde_json::Value>>>,
     /// Bands that results must lie in; they make a scenario a test.

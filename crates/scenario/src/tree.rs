@@ -7,6 +7,9 @@ use crate::moved::new_name;
 use crate::problem::{Error, Problem, nearest};
 use toml::de::{DeTable, DeValue};
 
+/// Key of the name that a table among the values of a sweep may have.
+pub(crate) const LABEL: &str = "label";
+
 /// Where a key or a value was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Origin {
@@ -106,6 +109,14 @@ impl Value {
             Self::Table(entries) => {
                 Json::Object(entries.iter().map(|e| (e.key.clone(), e.node.value.json())).collect())
             }
+        }
+    }
+
+    /// Takes the `label` out of a table: a name for people that a value of a sweep has. No table of a scenario has a text of that name.
+    pub fn take_label(&mut self) {
+        if let Self::Table(entries) = self {
+            let is_text = |entry: &Entry| matches!(entry.node.value, Self::Text(_));
+            entries.retain(|entry| entry.key != LABEL || !is_text(entry));
         }
     }
 
@@ -221,7 +232,9 @@ impl<'a> Document<'a> {
                 }
             }
         }
-        *node = Node { value: value_of(value, index), at: origin };
+        let mut value = value_of(value, index);
+        value.take_label();
+        *node = Node { value, at: origin };
         rename(&mut node.value, &within, &mut self.moved);
         Ok(())
     }
@@ -233,7 +246,9 @@ impl<'a> Document<'a> {
         };
         let first = |entry: &Entry| match &entry.node.value {
             Value::List(values) if missing.contains(&entry.key) => {
-                Some((entry.key.clone(), values.first()?.clone()))
+                let mut value = values.first()?.clone();
+                value.value.take_label();
+                Some((entry.key.clone(), value))
             }
             _ => None,
         };

@@ -1168,6 +1168,21 @@ fn sweeps_and_bands() {
         ),
         (
             "[output]",
+            "[sweep]\n\"fabric.switch.ecn\" = [{ label = 3, kmin = \"20KB\", kmax = \"40KB\" }]\n[output]",
+            "26:34: sweep.\"fabric.switch.ecn\": the label 3 is a whole number; write a text in quotes",
+        ),
+        (
+            "[output]",
+            "[sweep]\n\"fabric.switch.ecn\" = [{ label = \" \", kmin = \"20KB\", kmax = \"40KB\" }]\n[output]",
+            "26:34: sweep.\"fabric.switch.ecn\": the label is empty; write a name",
+        ),
+        (
+            "[output]",
+            "[sweep]\n\"transport.params\" = [{ label = \"a\", g = 0.1 }, { label = \"a\", g = 0.2 }]\n[output]",
+            "26:59: sweep.\"transport.params\": two values have the label \"a\"; write another name",
+        ),
+        (
+            "[output]",
             "[[expect]]\nmetric = \"flows.slowdown.p99\"\n[output]",
             "25:1: expect[0]: sets no band; write min, max or both",
         ),

@@ -400,6 +400,23 @@ fn a_sweep_is_every_combination() {
     assert_eq!(least(&[]).points(), [vec![]]);
 }
 
+#[test]
+fn a_label_is_of_the_sweep_and_no_part_of_the_scenario() {
+    let value = "{ label = \"shallow\", kmin = \"20KB\", kmax = \"40KB\" }";
+    let file = format!("{LEAST}[sweep]\n\"fabric.switch.ecn\" = [\"off\", {value}]\n");
+    let points = text("a.toml", &file).unwrap().points();
+    assert!(points[1][0].1.contains("\"label\" = \"shallow\""), "{points:?}");
+    let labelled = text_with("a.toml", &file, &points[1]).unwrap().scenario;
+    let bare = least(&[("fabric.switch.ecn", "{ kmin = \"20KB\", kmax = \"40KB\" }")]).scenario;
+    assert_eq!(labelled.fabric, bare.fabric);
+    // Nor is it a key of a table that only the sweep gives.
+    let link = "{ rate = \"100Gbps\", delay = \"1us\" }";
+    let file = LEAST.replace(&format!("host_link = {link}\n"), "");
+    let sweep = link.replace("{ ", "{ label = \"fast\", ");
+    let file = format!("{file}[sweep]\n\"fabric.host_link\" = [{sweep}]\n");
+    assert_eq!(text("least.toml", &file).unwrap().scenario.fabric, least(&[]).scenario.fabric);
+}
+
 /// In racks that queue by destination, and among the parameters of a law.
 #[test]
 fn former_names_of_requests_are_understood_and_said() {

@@ -1,6 +1,6 @@
 //! Charts of a sweep: what each setting did, a line for each combination of the others.
 
-use super::tables::{Column, Row, cell, labelled, value};
+use super::tables::{Column, Labels, Row, cell, value};
 use super::words;
 use forebay_record::Estimate;
 use forebay_record::svg::{
@@ -21,9 +21,9 @@ struct Along {
 
 /// The section with a chart of each of these columns, along the first key with numbers, else along the first; none for a single point. A chart has
 /// the class of its column, by which a reader chooses it.
-pub(super) fn charts(keys: &[String], rows: &[Row], columns: &[Column]) -> String {
-    let Some(along) = along(keys, rows) else { return String::new() };
-    let lines = lines(&along, rows);
+pub(super) fn charts(keys: &[String], rows: &[Row], columns: &[Column], labels: &Labels) -> String {
+    let Some(along) = along(keys, rows, labels) else { return String::new() };
+    let lines = lines(&along, rows, labels);
     let one = |(n, column): (usize, &Column)| {
         format!("<div class=\"m{n}\">{}</div>", chart(column, &along, &lines, keys))
     };
@@ -55,8 +55,7 @@ pub(super) fn charts(keys: &[String], rows: &[Row], columns: &[Column]) -> Strin
     )
 }
 
-fn along(keys: &[String], rows: &[Row]) -> Option<Along> {
-    let short = labelled(rows);
+fn along(keys: &[String], rows: &[Row], short: &Labels) -> Option<Along> {
     let of = |key: usize| -> Along {
         let (mut values, mut labels): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
         for (row, label) in rows.iter().zip(&short[key]) {
@@ -90,8 +89,7 @@ pub(crate) fn number(value: &str) -> Option<f64> {
 /// For each combination of the other keys its name, and its row at each value.
 type Lines<'a> = Vec<(String, Vec<Option<&'a Row>>)>;
 
-fn lines<'a>(along: &Along, rows: &'a [Row]) -> Lines<'a> {
-    let short = labelled(rows);
+fn lines<'a>(along: &Along, rows: &'a [Row], short: &Labels) -> Lines<'a> {
     let mut lines: Lines<'a> = Vec::new();
     for (n, row) in rows.iter().enumerate() {
         let others = row.settings.iter().enumerate().filter(|(key, _)| *key != along.key);

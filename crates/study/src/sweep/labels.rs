@@ -2,14 +2,27 @@
 
 use super::plain;
 
-/// A short text for each of these values, TOML texts of one key. Values that are no tables keep their text. Of tables the text has the one key
-/// by which they all differ where there is such a key, else as few keys as do.
+/// Key of the name that a table among the values may have.
+const LABEL: &str = "label";
+
+/// The label that the author of a sweep gave to a table.
+pub(super) fn given(value: &str) -> Option<String> {
+    if !value.starts_with('{') || !value.contains(LABEL) {
+        return None;
+    }
+    leaves(value).into_iter().find(|(key, _)| key == LABEL).map(|(_, label)| label)
+}
+
+/// A short text for each of these values, TOML texts of one key. Values that are no tables keep their text, and tables with a label have that.
+/// Of other tables the text has the one key by which they all differ where there is such a key, else as few keys as do.
 pub fn labels(values: &[&str]) -> Vec<String> {
     let leaves: Vec<Vec<(String, String)>> = values.iter().map(|value| leaves(value)).collect();
     let is_table = |of: &[(String, String)]| of.iter().any(|(key, _)| !key.is_empty());
     let tables: Vec<usize> = (0..values.len()).filter(|i| is_table(&leaves[*i])).collect();
+    let unnamed: Vec<usize> =
+        tables.iter().copied().filter(|i| given(values[*i]).is_none()).collect();
     let mut keys: Vec<&String> = Vec::new();
-    for (key, _) in tables.iter().flat_map(|i| &leaves[*i]) {
+    for (key, _) in unnamed.iter().flat_map(|i| &leaves[*i]) {
         if !keys.contains(&key) {
             keys.push(key);
         }
@@ -17,20 +30,20 @@ pub fn labels(values: &[&str]) -> Vec<String> {
     let of = |i: usize, key: &str| {
         leaves[i].iter().find(|(other, _)| other == key).map(|(_, value)| value.as_str())
     };
-    let varies = |key: &&String| tables.iter().any(|i| of(*i, key) != of(tables[0], key));
+    let varies = |key: &&String| unnamed.iter().any(|i| of(*i, key) != of(unnamed[0], key));
     let mut varying: Vec<&String> = keys.iter().copied().filter(varies).collect();
     // A key that all have says more than one that some lack.
-    varying.sort_by_key(|key| tables.iter().any(|i| of(*i, key).is_none())); // stable
+    varying.sort_by_key(|key| unnamed.iter().any(|i| of(*i, key).is_none())); // stable
     let apart = |chosen: &[&String]| {
         let mut seen: Vec<Vec<Option<&str>>> = Vec::new();
-        tables.iter().all(|i| {
+        unnamed.iter().all(|i| {
             let here: Vec<Option<&str>> = chosen.iter().map(|key| of(*i, key)).collect();
             let new = !seen.contains(&here);
             seen.push(here);
             new
         })
     };
-    let chosen: Vec<&String> = match (tables.len(), varying.iter().find(|key| apart(&[**key]))) {
+    let chosen: Vec<&String> = match (unnamed.len(), varying.iter().find(|key| apart(&[**key]))) {
         (1, _) => keys,
         (_, Some(key)) => vec![*key],
         _ => {
@@ -49,6 +62,9 @@ pub fn labels(values: &[&str]) -> Vec<String> {
         if !tables.contains(&i) {
             return plain(value).to_string();
         }
+        if let Some(label) = given(value) {
+            return label;
+        }
         let parts: Vec<String> = chosen.iter().map(|key| pair(key, of(i, key))).collect();
         if parts.is_empty() { super::words(value) } else { parts.join(", ") }
     };
@@ -60,7 +76,7 @@ fn pair(key: &str, value: Option<&str>) -> String {
     let last = key.rsplit('.').next().unwrap_or(key);
     match value {
         None => format!("no {last}"),
-        Some(value) if matches!(last, "law" | "kind" | "label") => value.into(),
+        Some(value) if matches!(last, "law" | "kind") => value.into(),
         Some(value) => format!("{last} {value}"),
     }
 }
@@ -98,20 +114,21 @@ impl Reader<'_> {
 
     /// The text up to what ends a value, texts in quotes whole; without the quotes.
     fn scalar(&mut self) -> String {
-        let quoted = self.rest.starts_with('"');
+        let quote = self.rest.chars().next().filter(|c| matches!(c, '"' | '\''));
         let mut escaped = false;
-        let end = self.rest.char_indices().find(|(at, c)| match quoted {
-            true => {
-                let ends = *at > 0 && *c == '"' && !escaped;
-                escaped = *c == '\\' && !escaped;
+        let end = self.rest.char_indices().find(|(at, c)| match quote {
+            Some(quote) => {
+                let ends = *at > 0 && *c == quote && !escaped;
+                escaped = quote == '"' && *c == '\\' && !escaped;
                 ends
             }
-            false => matches!(c, ',' | '}' | ']' | ' '),
+            None => matches!(c, ',' | '}' | ']' | ' '),
         });
-        let end = end.map_or(self.rest.len(), |(at, _)| if quoted { at + 1 } else { at });
+        let end = end.map_or(self.rest.len(), |(at, _)| at + usize::from(quote.is_some()));
         let (text, rest) = self.rest.split_at(end);
         self.rest = rest;
-        plain(text).to_string()
+        let literal = text.strip_prefix('\'').and_then(|text| text.strip_suffix('\''));
+        literal.unwrap_or_else(|| plain(text)).to_string()
     }
 
     fn value(&mut self, key: &str, all: &mut Vec<(String, String)>) {
@@ -201,6 +218,21 @@ mod tests {
             "{ kind = \"tcp\", law = \"dctcp\" }",
         ];
         assert_eq!(labels(&laws), ["dcqcn", "hpcc", "dctcp"]);
+    }
+
+    #[test]
+    fn a_label_names_its_table_and_tables_without_one_are_told_apart_by_their_keys() {
+        let some = [
+            "\"off\"",
+            "{ \"label\" = \"shallow, 20 to 40\", \"kmin\" = \"20KB\", \"pmax\" = 0.1 }",
+            "{ \"kmin\" = \"100KB\", \"pmax\" = 0.1 }",
+            "{ \"kmin\" = \"200KB\", \"pmax\" = 0.1 }",
+        ];
+        assert_eq!(labels(&some), ["off", "shallow, 20 to 40", "kmin 100KB", "kmin 200KB"]);
+        assert_eq!(labels(&some[1..2]), ["shallow, 20 to 40"]);
+        assert_eq!(labels(&["{ label = 'say \"x, y\"', a = 1 }"]), ["say \"x, y\""]);
+        // A key of an inner table is no label of the whole.
+        assert_eq!(labels(&["{ a = { label = \"x\" } }"]), ["label x"]);
     }
 
     #[test]

@@ -128,8 +128,11 @@ fn title(settings: &[(String, String)]) -> String {
     settings.iter().map(short).collect::<Vec<_>>().join(", ")
 }
 
-/// A TOML value as people read it: `dctcp`, `kind rdma, law hpcc`.
+/// A TOML value as people read it: its label if it has one, else `dctcp`, `kind rdma, law hpcc`.
 pub(crate) fn words(value: &str) -> String {
+    if let Some(label) = labels::given(value) {
+        return label;
+    }
     let text: String = value.chars().filter(|c| !"{}[]\"".contains(*c)).collect();
     let parts = text.split(',').map(|part| part.trim().replacen(" = ", " ", 1));
     let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
@@ -154,6 +157,7 @@ mod tests {
             ("{ \"kind\" = \"rdma\", \"law\" = \"hpcc\" }", "kind rdma, law hpcc"),
             ("[{ cores = 0 }, {}]", "cores 0"),
             ("{}", "{}"),
+            ("{ \"label\" = \"a = b, c\", \"kind\" = \"rdma\" }", "a = b, c"),
         ] {
             assert_eq!(words(value), text);
         }

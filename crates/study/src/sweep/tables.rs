@@ -189,6 +189,9 @@ fn percent(value: f64) -> String {
 }
 
 /// For each key the short texts of its values, in the order of the rows.
+pub(super) type Labels = [Vec<String>];
+
+/// The short texts of all values.
 pub(super) fn labelled(rows: &[Row]) -> Vec<Vec<String>> {
     let keys = rows.first().map_or(0, |row| row.settings.len());
     let of = |key: usize| {
@@ -222,11 +225,14 @@ pub(super) fn has_flows(rows: &[Row]) -> bool {
     rows.iter().any(|row| row.flows.is_some())
 }
 
-/// What the sign beside a number says, if there is one.
-pub(super) fn note(rows: &[Row]) -> Option<String> {
-    rows.iter()
-        .any(|row| row.values.iter().any(|value| value.censored))
-        .then(|| format!("{SIGN} {CENSORED}"))
+/// The meaning of the sign behind numbers of these columns, if some number has it.
+pub(super) fn note(rows: &[Row], columns: &[Column]) -> Option<String> {
+    let signed = |row: &Row| columns.iter().any(|column| is_censored(row, column));
+    rows.iter().any(signed).then(|| format!("{SIGN} {CENSORED}"))
+}
+
+fn is_censored(row: &Row, column: &Column) -> bool {
+    value(row, column).is_some_and(|value| value.censored)
 }
 
 /// Beside statistics of flows that leave out too many of them.
@@ -234,8 +240,7 @@ const SIGN: &str = "*";
 
 /// A cell: the mean and half the interval.
 pub(super) fn cell(row: &Row, column: &Column) -> String {
-    let sign = value(row, column).is_some_and(|value| value.censored);
-    number(row, column) + if sign { SIGN } else { "" }
+    number(row, column) + if is_censored(row, column) { SIGN } else { "" }
 }
 
 fn number(row: &Row, column: &Column) -> String {
@@ -295,7 +300,7 @@ pub fn terminal(rows: &[Row]) -> String {
         text.push_str(out.trim_end());
         text.push('\n');
     }
-    text.extend(note(rows).map(|note| note + "\n"));
+    text.extend(note(rows, &columns).map(|note| note + "\n"));
     text
 }
 
