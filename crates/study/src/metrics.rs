@@ -75,8 +75,7 @@ impl Metric {
                 None => Value::default(),
                 Some(incast) => {
                     let all = &incast.overall;
-                    let censored = all.not_finished * 100 > all.count + all.not_finished;
-                    Value { censored, ..of(statistic(&all.completion_us)) }
+                    Value { censored: all.censored, ..of(statistic(&all.completion_us)) }
                 }
             },
             Read::Rpcs(estimate) => rpcs(summary).map_or(Value::default(), |r| of(estimate(r))),

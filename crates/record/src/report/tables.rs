@@ -397,11 +397,12 @@ pub(super) fn tiles(summary: &Summary) -> String {
         let shown = |estimate: &Estimate| estimate.mean.map_or("–".into(), micro);
         let late = match all.not_finished {
             0 => String::new(),
+            n if all.censored => left_out(true, n),
             n => format!(", {} not finished", count(n)),
         };
         tiles.push((
             "Incast completion, p99".into(),
-            shown(&all.completion_us.p99),
+            marked(shown(&all.completion_us.p99), all.censored),
             format!(
                 "median {}, {}{late}",
                 shown(&all.completion_us.p50),

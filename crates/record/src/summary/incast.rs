@@ -1,6 +1,6 @@
 //! Rounds of incasts: a query is answered when its last flow is.
 
-use super::Distribution;
+use super::{Distribution, is_censored};
 use crate::about::About;
 use crate::rows::{FlowRow, RunRecord};
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,9 @@ pub struct IncastClass {
     pub count: u64,
     /// Rounds of which some flow had not ended, or not begun.
     pub not_finished: u64,
+    /// Whether the statistics of some seed leave out more than 1 % of its rounds, which had not finished.
+    #[serde(default)]
+    pub censored: bool,
     /// From the first start of a round to the last delivery of it, in microseconds.
     pub completion_us: Distribution,
 }
@@ -53,7 +56,7 @@ fn class(about: &About, runs: &[RunRecord], entries: &[(u16, usize)]) -> IncastC
     let mut all = IncastClass::default();
     let mut per_seed = Vec::new();
     for run in runs {
-        let mut took = Vec::new();
+        let (mut took, mut late) = (Vec::new(), 0);
         for (traffic, fan_in) in entries {
             let flows: Vec<&FlowRow> = run.flows.iter().filter(|f| f.traffic == *traffic).collect();
             let fan_in = (*fan_in).min(run.hosts.len().saturating_sub(1)).max(1);
@@ -64,11 +67,13 @@ fn class(about: &About, runs: &[RunRecord], entries: &[(u16, usize)]) -> IncastC
                 let last = last.filter(|_| round.len() == fan_in);
                 match (start, last.and_then(|all| all.into_iter().max())) {
                     (Some(start), Some(last)) => took.push(last.since(start).as_ps() as f64 / 1e6),
-                    _ => all.not_finished += 1,
+                    _ => late += 1,
                 }
             }
         }
         all.count += took.len() as u64;
+        all.not_finished += late;
+        all.censored |= is_censored(took.len() as u64, late);
         per_seed.push(took);
     }
     if let [(traffic, _)] = entries {
@@ -115,7 +120,7 @@ mod tests {
         let traffic = vec!["incast of 2 x 1000B, 3 rounds".to_string()];
         let about = About { seeds: vec![0], traffic, ..About::default() };
         let all = summary(&about, &[run]).unwrap().overall;
-        assert_eq!((all.count, all.not_finished), (2, 1));
+        assert_eq!((all.count, all.not_finished, all.censored), (2, 1, true));
         assert_eq!(
             (all.completion_us.p50.mean, all.completion_us.p99.mean),
             (Some(30.0), Some(50.0))

@@ -129,6 +129,7 @@ impl Summary {
         let rpcs = self.rpc.iter().flat_map(|rpc| rpc.traffic_classes.iter().chain([&rpc.overall]));
         flows.filter(|class| class.count > 0).any(|class| class.censored)
             || rpcs.filter(|class| class.count > 0).any(|class| class.censored)
+            || self.incast.as_ref().is_some_and(|incast| incast.overall.censored)
     }
 
     fn headline(&self) -> Line {
@@ -198,9 +199,10 @@ impl Summary {
                 0 => String::new(),
                 n => format!(" ({} not finished)", count(n)),
             };
+            let sign = sign(all.censored);
             let rounds = crate::human::counted(all.count as usize, "round");
             lines.push(Line::new("incast").plain(format!(
-                "{rounds}{late}, over after {} (median), {} (p99)",
+                "{rounds}{late}, over after {}{sign} (median), {}{sign} (p99)",
                 micros(p50),
                 micros(p99)
             )));
