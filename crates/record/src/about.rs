@@ -29,6 +29,9 @@ impl Format {
     }
 }
 
+/// Kinds of transport.
+const TRANSPORTS: [&str; 3] = ["tcp", "rdma", "receiver-driven"];
+
 /// A run as it was started. The caller fills it in before the first simulation starts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct About {
@@ -92,6 +95,18 @@ impl About {
         self.rerun.as_deref().unwrap_or("forebay run resolved.toml --out again")
     }
 
+    /// Kind of the transport of a traffic entry, `rdma`. `None`: neither the line of the entry nor the settings say it.
+    pub fn transport_of(&self, traffic: u16) -> Option<&'static str> {
+        // The line of an entry with a transport of its own ends with `kind/law`, as the setting of all others has it.
+        let kind = |text: &str| {
+            let (kind, _) = text.split_once('/')?;
+            TRANSPORTS.into_iter().find(|known| *known == kind)
+        };
+        let own = self.traffic.get(usize::from(traffic)).and_then(|line| line.rsplit_once(", "));
+        let of_all = || self.settings.iter().find(|(key, _)| key == "transport");
+        own.and_then(|(_, end)| kind(end)).or_else(|| kind(&of_all()?.1))
+    }
+
     /// Name of a traffic entry, for people.
     pub fn traffic_name(&self, traffic: u16) -> String {
         match self.traffic.get(usize::from(traffic)) {
@@ -141,5 +156,29 @@ impl Volatile {
             None => String::new(),
         };
         format!("took      {} s on {threads}{speed}", sig3(self.wall_s))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_has_the_transport_that_its_line_names_or_that_of_the_scenario() {
+        let lines = [
+            "list of 2 flows",
+            "verbs: incast of 8 x 1MB, 1 round, rdma/dcqcn",
+            "poisson a/b, c/d",
+        ];
+        let about = About {
+            traffic: lines.map(String::from).to_vec(),
+            settings: vec![("transport".into(), "tcp/dctcp".into())],
+            ..About::default()
+        };
+        assert_eq!(
+            [0, 1, 2, 3].map(|entry| about.transport_of(entry)),
+            ["tcp", "rdma", "tcp", "tcp"].map(Some)
+        );
+        assert_eq!(About::default().transport_of(0), None);
     }
 }

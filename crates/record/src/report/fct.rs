@@ -9,6 +9,7 @@ use crate::stats::{Estimate, quantile};
 use crate::summary::{Summary, class_bounds, class_name, in_class, measured};
 use crate::svg::{Axis, Chart, Margins, Plot, plain, round_up};
 use forebay_units::math::ln;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Bins per decade of flow size.
 const BINS_PER_DECADE: f64 = 4.0;
@@ -61,7 +62,7 @@ pub(super) fn by_size_and_traffic(
 }
 
 pub(super) fn bins(about: &About, runs: &[RunRecord], entry: Option<u16>) -> Vec<Bin> {
-    let mut by_bin: std::collections::BTreeMap<i64, (Vec<u64>, Vec<Vec<f64>>)> = Default::default();
+    let mut by_bin: BTreeMap<i64, (Vec<u64>, Vec<Vec<f64>>)> = Default::default();
     for (seed, run) in runs.iter().enumerate() {
         let of = |flow: &&FlowRow| entry.is_none_or(|entry| flow.traffic == entry);
         for flow in completed(about, run).filter(of) {
@@ -194,11 +195,14 @@ fn count_strip(chart: &mut Chart, bins: &[Bin]) {
     canvas.text((frame.middle(), base + 22.0), "title mid", title);
 }
 
-fn classes(about: &About, runs: &[RunRecord]) -> Vec<Class> {
+/// Size classes of the flows over one kind of transport, or of all flows.
+fn classes(about: &About, runs: &[RunRecord], transport: Option<&str>) -> Vec<Class> {
+    let of = |flow: &&FlowRow| transport.is_none() || about.transport_of(flow.traffic) == transport;
     let class = |bounds| {
         let mut sorted: Vec<f64> = runs
             .iter()
             .flat_map(|run| completed(about, run))
+            .filter(of)
             .filter(|flow| in_class(flow.size, bounds))
             .filter_map(FlowRow::slowdown)
             .collect();
@@ -208,9 +212,41 @@ fn classes(about: &About, runs: &[RunRecord]) -> Vec<Class> {
     class_bounds(about).into_iter().map(class).filter(|class| !class.sorted.is_empty()).collect()
 }
 
-/// The distribution of slowdown in each size class: from below, and its tail from above.
-pub(super) fn distributions(about: &About, runs: &[RunRecord]) -> Option<Figure> {
-    let classes = classes(about, runs);
+/// Kinds of transport of the completed flows.
+pub(super) fn transports(about: &About, runs: &[RunRecord]) -> BTreeSet<&'static str> {
+    let flows = runs.iter().flat_map(|run| completed(about, run));
+    flows.filter_map(|flow| about.transport_of(flow.traffic)).collect()
+}
+
+/// The end of the title of a figure of the flows over one transport.
+pub(super) fn over(transport: Option<&str>) -> String {
+    let name = match transport {
+        Some("tcp") => "TCP",
+        Some("rdma") => "RDMA",
+        Some(other) => other,
+        None => return String::new(),
+    };
+    format!(", {name}")
+}
+
+/// The distribution of slowdown in each size class: from below, and its tail from above. Of several transports each has a figure, since their
+/// flows are not alike.
+pub(super) fn distributions(about: &About, runs: &[RunRecord]) -> Vec<Figure> {
+    let transports = transports(about, runs);
+    let each: Vec<Option<&str>> = match transports.len() {
+        0 | 1 => vec![None],
+        _ => transports.into_iter().map(Some).collect(),
+    };
+    let mut figures: Vec<Figure> =
+        each.into_iter().filter_map(|one| distribution(about, runs, one)).collect();
+    for (n, figure) in figures.iter_mut().enumerate().skip(1) {
+        figure.id = format!("{}-{n}", figure.id);
+    }
+    figures
+}
+
+fn distribution(about: &About, runs: &[RunRecord], transport: Option<&str>) -> Option<Figure> {
+    let classes = classes(about, runs, transport);
     let words = Words {
         things: "flows",
         axis: "Slowdown: FCT / ideal FCT, log scale".into(),
@@ -221,7 +257,7 @@ pub(super) fn distributions(about: &About, runs: &[RunRecord]) -> Option<Figure>
     };
     Some(Figure {
         id: "slowdown-cdf".into(),
-        title: "Distribution of FCT slowdown by size class".into(),
+        title: format!("Distribution of FCT slowdown by size class{}", over(transport)),
         plot: pair(&classes, &words)?,
         caption: "Left: share of flows at or below a slowdown, up to the point where every class has 99 %. Right: the \
                   tail, as the share of flows above a slowdown on a log scale. p99 is where a line crosses 1 %. All \

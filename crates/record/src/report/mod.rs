@@ -84,10 +84,8 @@ pub fn render(about: &About, summary: &Summary, runs: &[RunRecord]) -> String {
     body.push_str(&why::section(about, runs).unwrap_or_default());
     body.push_str(&rpc::table(summary));
     body.push_str(&tables::classes(summary));
-    match over_time::sections(about, runs) {
-        Some(sections) => body.push_str(&sections),
-        None => absent.push("Queues over time: none was sampled; set output.queues.".into()),
-    }
+    body.push_str(&over_time::sections(about, runs).unwrap_or_default());
+    absent.extend(over_time::absent(runs));
     let mut figures: Vec<Figure> = Vec::new();
     figures.extend(links::tiers(summary));
     figures.extend(fabric::picture(runs));

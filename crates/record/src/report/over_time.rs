@@ -23,6 +23,28 @@ const PICKED: usize = 6;
 /// Pixels of one column; a column shows the least, mean and largest sample in it.
 const COLUMN: f64 = 2.0;
 
+/// What to set for figures of queues.
+pub(super) const SAMPLE_QUEUES: &str = "Set output.queues = { every = \"10us\" }.";
+
+/// Whether a run has samples of one of these quantities.
+pub(super) fn is_sampled(run: &RunRecord, of: &[Quantity]) -> bool {
+    run.series.iter().any(|series| of.contains(&series.quantity) && !series.values.is_empty())
+}
+
+/// Sentences about figures over time that have no samples: what to set for each.
+pub(super) fn absent(runs: &[RunRecord]) -> Vec<String> {
+    let mut all = Vec::new();
+    if !runs.iter().any(|run| is_sampled(run, &[Quantity::Queue])) {
+        all.push(format!("Queues over time: not sampled. {SAMPLE_QUEUES}"));
+    }
+    // Who samples something knows that flows can be sampled too.
+    if !runs.iter().any(|run| is_sampled(run, &Quantity::ALL)) {
+        let set = "Set output.flows = { every = \"10us\" }.";
+        all.push(format!("Windows and rates of flows over time: not sampled. {set}"));
+    }
+    all
+}
+
 /// What a column of a series came to.
 #[derive(Clone, Copy)]
 struct Column {

@@ -8,7 +8,7 @@ use crate::about::About;
 use crate::human::{bytes, count, counted, percent, sig3};
 use crate::rows::{FlowRow, RpcRow, RunRecord};
 use crate::summary::{class_bounds, class_name, in_class, measured};
-use crate::svg::{esc, px};
+use crate::svg::{Axis, esc, plain, px, time_unit};
 use crate::tiers::kind;
 use crate::why::{By, Family, Line, Part, Repair, Whose, WhyRow, is_explained, lines, sentence};
 use forebay_units::Span;
@@ -152,11 +152,13 @@ pub(super) fn section(about: &About, runs: &[RunRecord]) -> Option<String> {
     html.push_str(&bars.legend(&explained));
     let by = if items == "RPCs" { "All RPCs" } else { "By flow size" };
     let _ = write!(html, "<h3>{by}: mean {time}, as a multiple of the ideal</h3>");
+    html.push_str(&scale((worst, 1.0), "", |times| format!("{}×", plain(times))));
     for class in &classes {
         let open = headline.is_some_and(|of| std::ptr::eq(of, class));
         html.push_str(&bars.class(class, class.stretch() / worst, open));
     }
     let _ = write!(html, "<h3>Slowest {items}: share of the {time}</h3>");
+    html.push_str(&scale((1.0, 1.0), "", |share| format!("{} %", plain(share * 100.0))));
     let mut slowest = explained.clone();
     slowest.sort_by(|a, b| b.slowdown().total_cmp(&a.slowdown()));
     for of in slowest.iter().take(FLOWS) {
@@ -409,6 +411,8 @@ impl Bars {
         let mut html = format!("<div><h3>Ports that cost most time, all explained {items}</h3>");
         if ports.is_empty() {
             html.push_str("<p class=\"caption\">No explained flow waited at a port.</p>");
+        } else {
+            html.push_str(&times(most));
         }
         for (port, lines) in ports.into_iter().take(WORST) {
             let all = sum(&lines);
@@ -454,6 +458,8 @@ fn ahead(explained: &[Of<'_>]) -> String {
     let mut html = String::from("<div><h3>Flows ahead in queues, by transmission time</h3>");
     if ahead.is_empty() {
         html.push_str("<p class=\"caption\">No explained flow waited behind another flow.</p>");
+    } else {
+        html.push_str(&times(most));
     }
     for ((seed, flow), Ahead { ps, ports, held }) in ahead.into_iter().take(WORST) {
         let run = runs[&seed];
@@ -482,6 +488,30 @@ fn ahead(explained: &[Of<'_>]) -> String {
         html.push_str(&row.line(&bar));
     }
     html + "</div>"
+}
+
+/// The axis of bars whose longest has so many ps.
+fn times(ps: f64) -> String {
+    let (divisor, unit) = time_unit(ps / 1e6);
+    scale((ps / 1e6, divisor), " slim", |value| format!("{} {unit}", plain(value)))
+}
+
+/// An axis above bars, from zero to the longest of them; labels have the value over a divisor.
+fn scale((top, divisor): (f64, f64), slim: &str, label: impl Fn(f64) -> String) -> String {
+    let mut html =
+        format!("<div class=\"row-of scale{slim}\" aria-hidden=\"true\"><span class=\"ticks\">");
+    for tick in Axis::linear(0.0, top).ticks(4, |value| label(value / divisor)) {
+        let share = tick.value / top;
+        // A label stays within its axis.
+        let place = match share {
+            s if s < 0.02 => " class=\"first\"",
+            s if s > 0.94 => " class=\"last\"",
+            _ => "",
+        };
+        let text = tick.label.unwrap_or_default();
+        let _ = write!(html, "<i{place} style=\"left:{}%\">{}</i>", px(share * 100.0), esc(&text));
+    }
+    html + "</span></div>"
 }
 
 /// A part with its tier or port.

@@ -529,7 +529,31 @@ fn bars_of_parts_open_to_their_table() {
             .map(|rest| rest.split('%').next().unwrap().parse::<f64>().unwrap());
         assert!(widths.sum::<f64>() <= 100.2, "{row}");
     }
+    // Bars have axes: of the multiple of the ideal, of shares, and of time twice.
+    let axes: Vec<&str> = section.split("<span class=\"ticks\">").skip(1).collect();
+    assert_eq!(axes.len(), 4);
+    let end = |text: &str, unit: &str| text.split("</span>").next().unwrap().contains(unit);
+    assert!(end(axes[0], "×</i>") && end(axes[1], "left:50%\">50 %</i>"), "{}", axes[1]);
+    assert!(end(axes[2], "s</i>") && end(axes[3], "s</i>"), "{}", axes[2]);
     assert!(!page(&about(&[1]), &[run(1, 50)]).contains("id=\"why\""));
+}
+
+/// Flows over TCP and over queue pairs are not alike, so no line has both.
+#[test]
+fn each_transport_has_its_own_distribution_of_slowdown() {
+    let mut about = about(&[1]);
+    let one = run(1, 2_000);
+    let figures = |about: &About| {
+        let html = page(about, std::slice::from_ref(&one));
+        assert_sound(&html);
+        let titles = html.split("<h2>Distribution of FCT slowdown by size class").skip(1);
+        titles.map(|rest| rest.split("</h2>").next().unwrap().to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(figures(&about), [""]);
+    about.settings.push(("transport".into(), "tcp/dctcp".into()));
+    assert_eq!(figures(&about), [""]);
+    about.traffic[1] = "storage: incast of 64 x 50KB, 9 rounds, rdma/dcqcn".into();
+    assert_eq!(figures(&about), [", RDMA", ", TCP"]);
 }
 
 #[test]
@@ -542,9 +566,13 @@ fn what_is_absent_stands_in_one_place() {
     assert_sound(&html);
     let section = &html[html.find("id=\"absent\"").unwrap()..];
     let section = &section[..section.find("</section>").unwrap()];
-    assert!(
-        section.contains("no measured flow completed") && section.contains("set output.queues")
-    );
+    for text in [
+        "no measured flow completed",
+        "Set output.queues = { every = &quot;10us&quot; }",
+        "Set output.flows = { every = &quot;10us&quot; }",
+    ] {
+        assert!(section.contains(text), "{text} in {section}");
+    }
     assert!(!html.contains("id=\"no-flows\"") && !html.contains("id=\"over-time\""));
     assert!(!page(&about, &[run(1, 500)]).contains("id=\"absent\""));
 }

@@ -3,7 +3,7 @@
 mod over_time;
 
 use super::cdf::{Class, Words, pair};
-use super::fct::{Bin, PERCENTILES, bins, completed};
+use super::fct::{Bin, PERCENTILES, bins, completed, over, transports};
 use super::{Figure, WIDE, micro};
 use crate::about::About;
 use crate::human::{bytes, sig3};
@@ -36,11 +36,12 @@ const NARROW: f64 = 516.0;
 pub fn figures(sides: &[Side<'_>], tag: &str) -> String {
     let sides = &sides[..sides.len().min(MOST)];
     let mut figures = by_size_and_traffic(sides, tag);
-    figures.extend(distribution(sides));
+    figures.extend(distributions(sides));
     figures.extend(rpc_latency(sides));
     figures.extend(over_time::figures(sides));
     figures.iter_mut().for_each(|figure| figure.id.push_str(tag));
-    figures.iter().map(Figure::html).collect()
+    let drawn: String = figures.iter().map(Figure::html).collect();
+    drawn + &over_time::absent(sides, tag)
 }
 
 /// The mark of a run, for headings and legends.
@@ -233,10 +234,29 @@ fn with_interval(estimate: &Estimate) -> String {
     format!("{}{half}", estimate.mean.map_or(String::new(), sig3))
 }
 
-/// The distribution of slowdown of all measured flows, a line for each run.
-fn distribution(sides: &[Side<'_>]) -> Option<Figure> {
+/// The distribution of slowdown of measured flows, a line for each run: of all of them, or of each transport that all runs have where a run has
+/// several.
+fn distributions(sides: &[Side<'_>]) -> Vec<Figure> {
+    let of_sides = || sides.iter().map(|side| transports(side.about, side.runs));
+    let common = of_sides().reduce(|all, of| &all & &of).unwrap_or_default();
+    let each: Vec<Option<&str>> = match of_sides().any(|of| of.len() > 1) && !common.is_empty() {
+        true => common.into_iter().map(Some).collect(),
+        false => vec![None],
+    };
+    let mut figures: Vec<Figure> =
+        each.into_iter().filter_map(|one| distribution(sides, one)).collect();
+    for (n, figure) in figures.iter_mut().enumerate().skip(1) {
+        figure.id = format!("{}-{n}", figure.id);
+    }
+    figures
+}
+
+fn distribution(sides: &[Side<'_>], transport: Option<&str>) -> Option<Figure> {
     let class = |side: &Side<'_>| {
-        let flows = side.runs.iter().flat_map(|run| completed(side.about, run));
+        let of = |flow: &&FlowRow| {
+            transport.is_none() || side.about.transport_of(flow.traffic) == transport
+        };
+        let flows = side.runs.iter().flat_map(|run| completed(side.about, run)).filter(of);
         let mut sorted: Vec<f64> = flows.filter_map(FlowRow::slowdown).collect();
         sorted.sort_by(f64::total_cmp);
         Class { name: side.name.into(), sorted }
@@ -255,7 +275,7 @@ fn distribution(sides: &[Side<'_>]) -> Option<Figure> {
     };
     Some(Figure {
         id: "slowdown-cdf".into(),
-        title: "Distribution of FCT slowdown".into(),
+        title: format!("Distribution of FCT slowdown{}", over(transport)),
         plot: pair(&classes, &words)?,
         caption: "Left: share of flows at or below a slowdown, up to the point where every run has 99 %. Right: the \
                   tail, as the share of flows above a slowdown on a log scale. p99 is where a line crosses 1 %. All \

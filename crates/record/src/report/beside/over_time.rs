@@ -3,6 +3,7 @@
 use super::{NARROW, Side, legend, mark, short};
 use crate::human::{bytes_f, gbps, percent, sig3, trim};
 use crate::memory_series::{MemorySample, MemorySeries};
+use crate::report::over_time::{SAMPLE_QUEUES, is_sampled};
 use crate::report::{Figure, WIDE};
 use crate::rows::{Quantity, RunRecord};
 use crate::svg::{Axis, Chart, Margins, Tick, esc, plain, quarters, time_unit};
@@ -30,6 +31,22 @@ pub(super) fn figures(sides: &[Side<'_>]) -> Vec<Figure> {
     figures.extend(goodput(sides, seed, &runs));
     figures.extend(hosts(sides, seed, &runs));
     figures
+}
+
+/// A section that says what to set, if some run has no samples of its queues.
+pub(super) fn absent(sides: &[Side<'_>], tag: &str) -> String {
+    let of = |side: &&Side<'_>| !side.runs.iter().any(|run| is_sampled(run, &[Quantity::Queue]));
+    let without: Vec<&str> = sides.iter().filter(of).map(|side| side.name).collect();
+    let who = match without.len() {
+        0 => return String::new(),
+        all if all == sides.len() => "no run has samples".to_string(),
+        _ => format!("{} has no samples", without.join(", ")),
+    };
+    format!(
+        "<section id=\"not-drawn{tag}\"><h2>Not drawn</h2><ul class=\"notes\"><li>Queues over time: {}. {}</li></ul></section>",
+        esc(&who),
+        esc(SAMPLE_QUEUES)
+    )
 }
 
 fn common<'a>(sides: &[Side<'a>]) -> Option<(u64, Vec<&'a RunRecord>)> {
