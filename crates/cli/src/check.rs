@@ -132,7 +132,7 @@ pub fn check(args: &Check) -> Result<(), Failure> {
     for (i, (entry, flows)) in scenario.traffic.iter().zip(flows).enumerate() {
         let flows = human::count(u64::try_from(flows).unwrap_or(u64::MAX));
         let label = if i == 0 { "traffic" } else { "" };
-        let about = if matches!(entry.kind, TrafficKind::Poisson { .. }) { "about " } else { "" };
+        let about = if entry.kind.is_random() { "about " } else { "" };
         row(
             label,
             match entry.kind {

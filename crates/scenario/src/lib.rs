@@ -26,6 +26,7 @@ pub mod pitfalls;
 pub mod plan;
 pub mod presets;
 mod problem;
+mod program;
 mod quantity;
 pub mod reference;
 mod scenario;

@@ -10,13 +10,17 @@ pub use crate::output::{
     Capture, Direction, FlowSamples, LawLog, MemorySamples, Output, QueueSamples, TableFormat, Why,
     WhyFlows,
 };
+pub use crate::program::{
+    AllToAll, Incast, List, ListedFlow, LoadRef, Long, Pairs, Permutation, Poisson, Rpc,
+    TrafficKind, Wait,
+};
 pub use crate::quantity::{Fraction, QueueLength};
 pub use crate::scenario::Scenario;
 pub use crate::stop::Stop;
 pub use crate::topology::{
     Cable, Clos, Dumbbell, FatTree, Graph, LeafSpine, Link, Pods, Star, Topology,
 };
-pub use crate::traffic::{ListedFlow, LoadRef, Pairs, Rpc, Traffic, TrafficKind, Wait};
+pub use crate::traffic::Traffic;
 pub use crate::transport::{
     BaseRtt, InflightCap, Kernel, Rdma, ReceiverDriven, Recovery, Tcp, Transport, TransportKind,
 };

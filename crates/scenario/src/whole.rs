@@ -11,11 +11,12 @@ use crate::output::default_snap;
 use crate::paths;
 use crate::pause;
 use crate::plan::{self, Plan};
+use crate::program::{TrafficKind, pairs, too_many};
 use crate::scenario::Scenario;
 use crate::shapers;
 use crate::stamps;
 use crate::stop;
-use crate::traffic::{self, Around, Traffic, TrafficKind, pairs};
+use crate::traffic::{self, Around, Traffic};
 use crate::transport;
 use crate::workload::{Hosts, MOST_FLOWS, flows, forecast};
 use forebay_host::memory::settings::{CacheModel, LINE};
@@ -187,7 +188,7 @@ fn check_forecast(judge: &mut Judge<'_>, scenario: &Scenario, plan: &Plan) {
     if all > MOST_FLOWS
         && let Some(most) = (0..flows.len()).max_by_key(|i| flows[*i])
     {
-        judge.say(&format!("traffic[{most}]"), traffic::too_many(all));
+        judge.say(&format!("traffic[{most}]"), too_many(all));
     }
 }
 

@@ -3,11 +3,10 @@
 use forebay_record::columnar::Format;
 use forebay_record::{About, FaultSpan};
 use forebay_scenario::model::{
-    BaseRtt, Change, ClassLimit, Clock, CreditClass, Fabric, HashSeed, InflightCap, LoadRef,
-    MarkAt, NextHops, PoolThreshold, QueueLength, Rdma, Recovery, Release, Routing, Rpc, Scenario,
-    Switch, TableFormat, Traffic, TrafficKind, TransportKind,
+    BaseRtt, Change, ClassLimit, Clock, CreditClass, Fabric, HashSeed, InflightCap, MarkAt,
+    NextHops, PoolThreshold, QueueLength, Rdma, Recovery, Release, Routing, Scenario, Switch,
+    TableFormat, Traffic, TransportKind,
 };
-use forebay_scenario::workload;
 use forebay_scenario::{Expect, resolved_with};
 use forebay_units::{Bytes, Time, human};
 
@@ -113,7 +112,7 @@ fn put_in_python(about: &mut About, in_python: &[InPython]) {
 
 /// One line for an entry of traffic: what, and over which transport where that has a name.
 pub fn source(scenario: &Scenario, entry: &Traffic) -> String {
-    let what = traffic(&entry.kind);
+    let what = entry.kind.title();
     match &entry.transport {
         None => what,
         Some(name) => {
@@ -121,50 +120,6 @@ pub fn source(scenario: &Scenario, entry: &Traffic) -> String {
             format!("{name}: {what}, {kind}/{}", scenario.law_of(entry))
         }
     }
-}
-
-/// One line for a source of flows.
-fn traffic(kind: &TrafficKind) -> String {
-    match kind {
-        TrafficKind::Poisson { sizes, load, load_ref } => {
-            let of = match load_ref {
-                LoadRef::Host => "of the hosts' links",
-                LoadRef::Core => "of the core",
-            };
-            format!("poisson {}, load {load} {of}", sizes.name)
-        }
-        TrafficKind::Incast { fan_in, size, rounds, .. } => {
-            format!("incast of {fan_in} x {size}, {}", human::counted(*rounds as usize, "round"))
-        }
-        TrafficKind::Permutation { size } => format!("permutation of {}", size_text(*size)),
-        TrafficKind::AllToAll { size } => format!("all to all, {} each", size_text(*size)),
-        TrafficKind::Long { from, .. } => human::counted(from.len(), "endless flow"),
-        TrafficKind::Rpc(rpc) => rpcs(rpc),
-        TrafficKind::List { flows, .. } => {
-            format!("list of {}", human::counted(flows.len(), "flow"))
-        }
-    }
-}
-
-fn rpcs(rpc: &Rpc) -> String {
-    let response = match &rpc.response {
-        None => "one-way".into(),
-        Some(sizes) => format!("{} back", sizes.name),
-    };
-    let outstanding = match rpc.outstanding {
-        1 => String::new(),
-        n => format!(", {n} at once"),
-    };
-    let connections = workload::pairs(rpc) as usize * rpc.connections as usize;
-    format!(
-        "rpc of {}, {response}, on {}{outstanding}",
-        rpc.request.name,
-        human::counted(connections, "connection")
-    )
-}
-
-fn size_text(size: Bytes) -> String {
-    if size == Bytes::MAX { "endless flows".into() } else { size.to_string() }
 }
 
 /// Shape of the fabric in words: `leaf-spine, 8 leaves x 16 hosts, 4 spines`.

@@ -18,7 +18,7 @@ use crate::sweep;
 use forebay_scenario::model::{Scenario, TrafficKind, Transport};
 use forebay_scenario::plan::Plan;
 use forebay_scenario::workload::{Hosts, forecast};
-use forebay_units::{Bytes, human};
+use forebay_units::human;
 use std::collections::{BTreeSet, VecDeque};
 
 /// Hosts, and nanoseconds of CPU per packet-hop up to there: the budgets of the design document, which hold on a
@@ -182,15 +182,14 @@ impl Estimate {
                 segments += rpcs.count * (rpcs.payload / mss + 1.0);
                 continue;
             }
-            let (endless, mean) = mean_size(&traffic.kind);
-            let payload = match endless {
-                true => {
+            let payload = match traffic.kind.mean_size() {
+                None => {
                     all.endless += flows;
                     flows.min(hosts.names.len() as f64) * line / hosts.names.len() as f64
                         * active
                         * goodput
                 }
-                false => {
+                Some(mean) => {
                     all.flows += flows;
                     flows * mean
                 }
@@ -380,16 +379,9 @@ fn longest_delay(plan: &Plan, hops: f64) -> f64 {
 /// When all finite flows have ended, in seconds: after the last has begun, a few round trips of slow start, and their bytes at the
 /// rate of the hosts together.
 fn ends(scenario: &Scenario, all: &Estimate, line: f64) -> f64 {
-    let last = |traffic: &forebay_scenario::model::Traffic| match &traffic.kind {
-        TrafficKind::Poisson { .. } => traffic.until.min(scenario.stop.time).as_secs_f64(),
-        TrafficKind::Incast { every: Some(every), rounds, .. } => {
-            traffic.start.as_secs_f64() + every.as_secs_f64() * f64::from(*rounds)
-        }
-        TrafficKind::List { flows, .. } => {
-            let starts = flows.iter().filter(|flow| flow.after.is_none());
-            starts.map(|flow| flow.at.as_secs_f64()).fold(0.0, f64::max)
-        }
-        _ => traffic.start.as_secs_f64(),
+    let last = |traffic: &forebay_scenario::model::Traffic| {
+        let end = traffic.until.min(scenario.stop.time);
+        traffic.kind.last_start(traffic.start, end).as_secs_f64()
     };
     let last = scenario.traffic.iter().map(last).fold(0.0, f64::max);
     let mean = all.payload / all.flows.max(1.0);
@@ -401,27 +393,11 @@ fn ends(scenario: &Scenario, all: &Estimate, line: f64) -> f64 {
 fn queued(scenario: &Scenario) -> f64 {
     let packets = |traffic: &forebay_scenario::model::Traffic| {
         let transport = scenario.transport_of(traffic);
-        let (_, mean) = mean_size(&traffic.kind);
+        let mean = traffic.kind.mean_size().unwrap_or(0.0);
         let payload = if mean > 0.0 { mean.min(transport.mss.get() as f64) } else { 1_000.0 };
         30_000.0 / (payload + transport.header.get() as f64)
     };
     scenario.traffic.iter().map(packets).fold(1.0, f64::max)
-}
-
-/// Whether it has no end, and else the mean payload.
-fn mean_size(kind: &TrafficKind) -> (bool, f64) {
-    let fixed = |size: &Bytes| (*size == Bytes::MAX, size.get() as f64);
-    match kind {
-        TrafficKind::Poisson { sizes, .. } => (false, sizes.mean()),
-        TrafficKind::Incast { size, .. }
-        | TrafficKind::Permutation { size }
-        | TrafficKind::AllToAll { size } => fixed(size),
-        TrafficKind::Long { .. } | TrafficKind::Rpc(_) => (true, 0.0),
-        TrafficKind::List { flows, .. } => {
-            let sum: f64 = flows.iter().map(|flow| flow.size.get() as f64).sum();
-            (false, sum / (flows.len() as f64).max(1.0))
-        }
-    }
 }
 
 /// Between the points a straight line in the logarithm of the hosts.

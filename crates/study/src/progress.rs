@@ -6,7 +6,7 @@
 use crate::estimate::Estimate;
 pub use crate::pace::Pace;
 use crate::seeds::View;
-use forebay_scenario::model::{Scenario, Traffic, TrafficKind};
+use forebay_scenario::model::{Scenario, Traffic};
 use serde_json::{Value, json};
 use std::sync::atomic::Ordering;
 
@@ -46,7 +46,7 @@ impl State {
     pub fn of(scenario: &Scenario, estimate: &Estimate) -> Self {
         let seeds = scenario.seeds.len();
         let flows = estimate.flows.round() as u64;
-        let poisson = |t: &Traffic| matches!(t.kind, TrafficKind::Poisson { .. });
+        let poisson = |t: &Traffic| t.kind.is_random();
         Self {
             name: scenario.name.clone(),
             parts: "seeds",

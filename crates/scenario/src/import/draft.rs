@@ -1,8 +1,8 @@
 //! A scenario while it is put together, and its text.
 
 use super::{Fate, Import, Note};
+use crate::program::ListedFlow;
 use crate::quantity::Measure;
-use crate::traffic::ListedFlow;
 use crate::{Error, Loaded};
 use forebay_units::{BitsPerSec, Span, Time};
 use std::collections::BTreeMap;

@@ -9,7 +9,7 @@ use super::hpcc_forks::{FlowForm, Header};
 use super::words::{self, LONGEST, Word, Words, seconds};
 use super::{Fate, Hpcc, HpccConfig, Import, Note, Source, Topology, hpcc_config, paths};
 use crate::Error;
-use crate::traffic::ListedFlow;
+use crate::program::ListedFlow;
 use crate::workload::FIRST_SPORT;
 use forebay_units::{Bytes, Span, Time};
 use std::collections::{BTreeMap, BTreeSet};

@@ -2,8 +2,8 @@
 
 use crate::judge::Judge;
 use crate::plan::Plan;
+use crate::program::{is_never, never};
 use crate::stop::Stop;
-use crate::traffic::{is_never, never};
 use crate::transport::Transport;
 use forebay_units::{Bytes, Time};
 use schemars::JsonSchema;

@@ -3,9 +3,10 @@
 use super::trips::{Sizes, Trips};
 use crate::fabric::Pause;
 use crate::plan::{Plan, PlannedCable, covers_port};
+use crate::program::{Pairs, TrafficKind};
 use crate::quantity::{Measure, QueueLength};
 use crate::scenario::Scenario;
-use crate::traffic::{Pairs, Traffic, TrafficKind};
+use crate::traffic::Traffic;
 use crate::transport::{self, Transport};
 use crate::workload::Hosts;
 use forebay_laws::flow::{Echo, FlowParams};
@@ -159,15 +160,9 @@ impl Entry<'_> {
         format!("{}.law", if own { &self.at } else { &self.path })
     }
 
-    /// Bytes that each of its flows has, where all have the same.
+    /// Bytes of its largest flow, where the keys say it.
     pub fn size(&self) -> Option<Bytes> {
-        match &self.traffic.kind {
-            TrafficKind::Incast { size, .. }
-            | TrafficKind::Permutation { size }
-            | TrafficKind::AllToAll { size } => Some(*size),
-            TrafficKind::List { flows, .. } => flows.iter().map(|flow| flow.size).max(),
-            _ => None,
-        }
+        self.traffic.kind.largest()
     }
 }
 
@@ -208,10 +203,10 @@ fn ends(traffic: &Traffic, hosts: &Hosts) -> Option<Vec<(u32, u32)>> {
     let index = |name: &String| hosts.index(name);
     let pair = |(a, b): (&String, &String)| Some((index(a)?, index(b)?));
     match &traffic.kind {
-        TrafficKind::List { flows, .. } => {
-            Some(flows.iter().filter_map(|flow| pair((&flow.from, &flow.to))).collect())
+        TrafficKind::List(list) => {
+            Some(list.flows.iter().filter_map(|flow| pair((&flow.from, &flow.to))).collect())
         }
-        TrafficKind::Long { from, to, .. } => Some(from.iter().zip(to).filter_map(pair).collect()),
+        TrafficKind::Long(long) => Some(long.from.iter().zip(&long.to).filter_map(pair).collect()),
         TrafficKind::Rpc(rpc) => {
             let n = rpc.from.len().max(rpc.to.len());
             let all = match rpc.pairs {
@@ -242,9 +237,9 @@ fn fan_in(traffic: &Traffic, hosts: &Hosts, ends: Option<&[(u32, u32)]>) -> u64 
         count.values().map(|senders| senders.len() as u64).max().unwrap_or(1)
     };
     match (&traffic.kind, ends) {
-        (TrafficKind::Incast { fan_in, .. }, _) => u64::from(*fan_in).min(others),
-        (TrafficKind::AllToAll { .. }, _) => others,
-        (TrafficKind::Long { .. } | TrafficKind::Rpc(_), Some(ends)) => to_one(ends),
+        (TrafficKind::Incast(incast), _) => u64::from(incast.fan_in).min(others),
+        (TrafficKind::AllToAll(_), _) => others,
+        (TrafficKind::Long(_) | TrafficKind::Rpc(_), Some(ends)) => to_one(ends),
         _ => 1,
     }
 }

@@ -3,8 +3,8 @@
 use super::around::{Around, time};
 use crate::output::WhyFlows;
 use crate::plan::{matches, port_ends};
+use crate::program::TrafficKind;
 use crate::quantity::Measure;
-use crate::traffic::TrafficKind;
 use crate::workload::forecast;
 use forebay_units::{Bytes, Span, Time};
 use std::collections::BTreeSet;
@@ -13,12 +13,12 @@ use std::collections::BTreeSet;
 pub(super) fn warmup_of_everything(around: &Around<'_>) -> Option<String> {
     let warmup = around.scenario.output.warmup;
     let last = |traffic: &crate::traffic::Traffic| match &traffic.kind {
-        TrafficKind::Permutation { .. } | TrafficKind::AllToAll { .. } => Some(traffic.start),
-        TrafficKind::Incast { rounds: 1, .. } => Some(traffic.start),
-        TrafficKind::List { flows, .. } if flows.iter().all(|flow| flow.after.is_none()) => {
-            flows.iter().map(|flow| flow.at).max()
+        TrafficKind::Permutation(_) | TrafficKind::AllToAll(_) => Some(traffic.start),
+        TrafficKind::Incast(incast) if incast.rounds == 1 => Some(traffic.start),
+        TrafficKind::List(list) if list.flows.iter().all(|flow| flow.after.is_none()) => {
+            list.flows.iter().map(|flow| flow.at).max()
         }
-        TrafficKind::Poisson { .. } => Some(traffic.until),
+        TrafficKind::Poisson(_) => Some(traffic.until),
         _ => None,
     };
     let lasts: Option<Vec<Time>> = around.scenario.traffic.iter().map(last).collect();
@@ -103,7 +103,7 @@ pub(super) fn places_without_traffic(around: &Around<'_>) -> Option<String> {
 
 /// Numbers of flows above the last one.
 pub(super) fn flows_that_are_not_there(around: &Around<'_>) -> Option<String> {
-    let poisson = |t: &crate::traffic::Traffic| matches!(t.kind, TrafficKind::Poisson { .. });
+    let poisson = |t: &crate::traffic::Traffic| t.kind.is_random();
     if around.scenario.traffic.iter().any(poisson) {
         return None;
     }
@@ -126,7 +126,7 @@ pub(super) fn flows_that_are_not_there(around: &Around<'_>) -> Option<String> {
 /// Explanations of completion times where no flow completes.
 pub(super) fn nothing_to_explain(around: &Around<'_>) -> Option<String> {
     around.scenario.output.why.as_ref()?;
-    let endless = |t: &crate::traffic::Traffic| matches!(t.kind, TrafficKind::Long { .. });
+    let endless = |t: &crate::traffic::Traffic| matches!(t.kind, TrafficKind::Long(_));
     around.scenario.traffic.iter().all(endless).then(|| {
         "output.why explains completion times, and all traffic is of kind = \"long\", whose flows have no end; write traffic with sizes, or leave why out".into()
     })

@@ -1,8 +1,8 @@
 //! Traffic that comes to nothing before the run ends, or that no link can carry.
 
 use super::around::{Around, neat, time};
+use crate::program::{Incast, Long, Poisson, Rpc, TrafficKind, Wait};
 use crate::quantity::Measure;
-use crate::traffic::{TrafficKind, Wait};
 use forebay_units::{Span, human};
 
 /// A run that is over before the first answer.
@@ -41,7 +41,7 @@ pub(super) fn serves_to_the_end(around: &Around<'_>) -> Option<String> {
 fn waits(
     around: &Around<'_>,
     key: &str,
-    of: fn(&crate::traffic::Rpc) -> (Wait, bool),
+    of: fn(&Rpc) -> (Wait, bool),
     what: impl Fn(String) -> String,
 ) -> Option<String> {
     around.entries.iter().find_map(|entry| {
@@ -63,7 +63,7 @@ fn waits(
 /// Arrivals so rare that a run has none.
 pub(super) fn no_arrival(around: &Around<'_>) -> Option<String> {
     around.entries.iter().find_map(|entry| {
-        let TrafficKind::Poisson { sizes, load, load_ref } = &entry.traffic.kind else {
+        let TrafficKind::Poisson(Poisson { sizes, load, load_ref }) = &entry.traffic.kind else {
             return None;
         };
         let end = entry.traffic.until.min(around.scenario.stop.time);
@@ -86,9 +86,8 @@ pub(super) fn no_arrival(around: &Around<'_>) -> Option<String> {
 /// Rounds that come faster than their receiver's link carries them.
 pub(super) fn incasts_above_the_link(around: &Around<'_>) -> Option<String> {
     around.entries.iter().find_map(|entry| {
-        let TrafficKind::Incast { fan_in, size, to: Some(to), every: Some(every), rounds, .. } =
-            &entry.traffic.kind
-        else {
+        let TrafficKind::Incast(incast) = &entry.traffic.kind else { return None };
+        let Incast { fan_in, size, to: Some(to), every: Some(every), rounds, .. } = incast else {
             return None;
         };
         let rate = around.hosts.rates[around.hosts.index(to)? as usize];
@@ -111,7 +110,7 @@ pub(super) fn incasts_above_the_link(around: &Around<'_>) -> Option<String> {
 /// Endless flows of which the last begin after the end.
 pub(super) fn staggered_past_the_end(around: &Around<'_>) -> Option<String> {
     around.entries.iter().find_map(|entry| {
-        let TrafficKind::Long { from, to, stagger } = &entry.traffic.kind else { return None };
+        let TrafficKind::Long(Long { from, to, stagger }) = &entry.traffic.kind else { return None };
         let n = from.len().max(to.len()) as u64;
         let left = around.left(entry);
         (stagger.as_ps() > 0 && stagger.saturating_mul(n - 1) >= left).then(|| {

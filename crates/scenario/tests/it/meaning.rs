@@ -396,7 +396,10 @@ fn a_sweep_is_every_combination() {
     );
     let one = text_with("a.toml", &file, &points[2]).unwrap().scenario;
     assert_eq!(one.transport.law, "reno");
-    assert_eq!(one.traffic[0].kind, TrafficKind::Permutation { size: Bytes::new(2_000) });
+    assert_eq!(
+        one.traffic[0].kind,
+        TrafficKind::Permutation(Permutation { size: Bytes::new(2_000) })
+    );
     assert_eq!(least(&[]).points(), [vec![]]);
 }
 

@@ -160,30 +160,30 @@ fn kind(hosts: [&'static str; 2]) -> impl Strategy<Value = TrafficKind> {
     let (c, d) = (a.clone(), b.clone());
     let (e, f) = (a.clone(), b.clone());
     prop_oneof![
-        (sizes(), 1e-9..1e-6f64).prop_map(|(sizes, load)| TrafficKind::Poisson {
+        (sizes(), 1e-9..1e-6f64).prop_map(|(sizes, load)| TrafficKind::Poisson(Poisson {
             sizes,
             load,
             load_ref: LoadRef::Host
-        }),
+        })),
         (bytes(), of(Just(e)), of(span()), 1..9u32).prop_map(|(size, to, every, rounds)| {
-            TrafficKind::Incast {
+            TrafficKind::Incast(Incast {
                 fan_in: 1,
                 size,
                 to,
                 every,
                 rounds,
                 control_delay: every.is_none().then_some(Span::from_us(1)),
-            }
+            })
         }),
         rpc(hosts).boxed(),
-        bytes().prop_map(|size| TrafficKind::Permutation { size }),
-        bytes().prop_map(|size| TrafficKind::AllToAll { size }),
-        span().prop_map(move |stagger| TrafficKind::Long {
+        bytes().prop_map(|size| TrafficKind::Permutation(Permutation { size })),
+        bytes().prop_map(|size| TrafficKind::AllToAll(AllToAll { size })),
+        span().prop_map(move |stagger| TrafficKind::Long(Long {
             from: vec![a.clone(), b.clone()],
             to: vec![b.clone(), a.clone()],
             stagger
-        }),
-        (bytes(), time()).prop_map(move |(size, at)| TrafficKind::List {
+        })),
+        (bytes(), time()).prop_map(move |(size, at)| TrafficKind::List(List {
             flows: vec![
                 ListedFlow {
                     sport: 7,
@@ -198,7 +198,7 @@ fn kind(hosts: [&'static str; 2]) -> impl Strategy<Value = TrafficKind> {
             ],
             file: None,
             control_delay: Span::from_ns(500),
-        }),
+        })),
     ]
     .prop_filter("a flow needs two hosts", move |_| f != hosts[0])
 }

@@ -25,9 +25,9 @@ pub fn rows(scenario: &Scenario, plan: &Plan, hosts: &Hosts) -> (f64, f64) {
     let (mut flows, mut connections, mut rpcs) = (0.0, 0.0, 0.0);
     for (traffic, made) in scenario.traffic.iter().zip(forecast(scenario, hosts)) {
         let made = made as f64;
-        flows += match &traffic.kind {
-            TrafficKind::Poisson { .. } => made + 6.0 * made.sqrt() + 20.0,
-            _ => made,
+        flows += match traffic.kind.is_random() {
+            true => made + 6.0 * made.sqrt() + 20.0,
+            false => made,
         };
         if let TrafficKind::Rpc(one) = &traffic.kind {
             let of_entry = pairs(one) as f64 * f64::from(one.connections);

@@ -1,7 +1,7 @@
 //! Bursts that no queue has room for. They make losses, and a flow that loses its last packets waits for a timeout, which no
 //! forecast of time knows.
 
-use forebay_scenario::model::{Policy, QueueLength, Scenario, TrafficKind};
+use forebay_scenario::model::{Incast, Policy, QueueLength, Scenario, TrafficKind};
 use forebay_units::human;
 
 /// A sentence for each incast whose first windows do not fit in the queue of a port.
@@ -12,7 +12,7 @@ pub fn overflow(scenario: &Scenario) -> Vec<String> {
     }
     let mut sentences = Vec::new();
     for (i, traffic) in scenario.traffic.iter().enumerate() {
-        let TrafficKind::Incast { fan_in, size, .. } = &traffic.kind else { continue };
+        let TrafficKind::Incast(Incast { fan_in, size, .. }) = &traffic.kind else { continue };
         let transport = scenario.transport_of(traffic);
         let Some(tcp) = transport.tcp() else { continue };
         let packet = (transport.mss + transport.header).get() as f64;

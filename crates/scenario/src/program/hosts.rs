@@ -1,11 +1,21 @@
 //! What traffic needs to know of a fabric: names, rates, and the cuts that traffic between racks crosses.
 
-use super::bits;
 use crate::plan::Plan;
-use crate::scenario::Scenario;
 use crate::topology::Topology;
-use crate::traffic::{LoadRef, TrafficKind};
 use forebay_units::BitsPerSec;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Reference of a load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoadRef {
+    /// The sum of the hosts' link rates.
+    #[default]
+    Host,
+    /// The rate at which the tightest tier between racks would be full.
+    Core,
+}
 
 /// Hosts in canonical order, and the tiers above them.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,11 +54,6 @@ impl Hosts {
         let mut by_name: Vec<u32> = (0..names.len() as u32).collect();
         by_name.sort_by_key(|i| &names[*i as usize]);
         Self { names, rates, racks, tiers, by_name }
-    }
-
-    /// The hosts of a checked scenario.
-    pub fn of(scenario: &Scenario) -> Self {
-        Self::of_plan(&Plan::of(&scenario.fabric), &scenario.fabric.topology)
     }
 
     /// The hosts of a scenario whose plan is at hand.
@@ -119,7 +124,7 @@ impl Hosts {
     }
 
     /// Total rate of uniform traffic at which the tightest group of a tier is full.
-    fn full_at(&self, tier: &Tier) -> f64 {
+    pub(crate) fn full_at(&self, tier: &Tier) -> f64 {
         let n = self.names.len() as f64;
         let mut members = vec![0u32; tier.capacity.len()];
         tier.group.iter().for_each(|g| members[*g as usize] += 1);
@@ -133,27 +138,6 @@ impl Hosts {
             }
         }
         least
-    }
-
-    /// A sentence for each tier that Poisson traffic offers more than it carries.
-    pub(super) fn overloads(&self, scenario: &Scenario) -> Vec<String> {
-        let offered: f64 = scenario.traffic.iter().fold(0.0, |sum, t| match &t.kind {
-            TrafficKind::Poisson { load, load_ref, .. } => sum + load * self.reference(*load_ref),
-            _ => sum,
-        });
-        let slowest = self.rates.iter().copied().map(bits).fold(f64::INFINITY, f64::min);
-        let hosts = ("of the hosts' links".to_string(), slowest * self.names.len() as f64);
-        let tiers = self.tiers.iter().map(|t| (t.name.clone(), self.full_at(t)));
-        std::iter::once(hosts)
-            .chain(tiers)
-            .filter(|(_, full)| offered > full * (1.0 + 1e-9))
-            .map(|(name, full)| {
-                format!(
-                    "Poisson traffic offers {:.0} % of what the tier {name} carries, so its queues grow for as long as the run lasts",
-                    100.0 * offered / full
-                )
-            })
-            .collect()
     }
 }
 
@@ -170,4 +154,9 @@ fn out_of(plan: &Plan, groups: usize, group: impl Fn(usize) -> u32) -> Vec<u64> 
         }
     }
     capacity
+}
+
+/// Rates of hosts as bits per second.
+pub(crate) fn bits(rate: BitsPerSec) -> f64 {
+    rate.get() as f64
 }

@@ -1,16 +1,37 @@
-//! Lists of flows, in the scenario or in a file beside it, and the triggers between them.
+//! Traffic of kind `list`: flows in the scenario or in a file beside it, and the triggers between them.
 
-use super::{Around, MOST_FLOWS, is_never, never, too_many};
+use super::layout::Pending;
+use super::{
+    Error, FlowSpec, Kind, Layout, MOST_FLOWS, Surroundings, control_delay, is_never, never,
+    too_many,
+};
 use crate::judge::{Judge, LARGEST_FLOW};
 use crate::names::{OneOrMore, one_or_more};
 use crate::tree::shorten;
-use forebay_units::{Bytes, ParseError, Time};
+use forebay_units::{Bytes, ParseError, Span, Time, human};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Destination port of a flow that names none, as in the flow files of the public HPCC simulator.
 pub const DPORT: u16 = 100;
+
+/// A list of flows.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct List {
+    /// The flows.
+    #[serde(default)]
+    pub flows: Vec<ListedFlow>,
+    /// A CSV file with the columns from, to, size, at and where needed sport, dport, after, fires; its path is relative to
+    /// this file. Not with flows.
+    #[serde(default, skip_serializing)]
+    pub file: Option<String>,
+    /// From the last delivery that fires a trigger until the senders that wait for it learn of it. Default: 1us (our
+    /// choice).
+    #[serde(default = "control_delay")]
+    pub control_delay: Span,
+}
 
 /// One flow of a list.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -70,16 +91,73 @@ impl ListedFlow {
     }
 }
 
+impl Kind for List {
+    fn check(&mut self, judge: &mut Judge<'_>, path: &str, around: &Surroundings<'_>) {
+        judge.span(&format!("{path}.control_delay"), self.control_delay);
+        check(judge, path, (&mut self.flows, &mut self.file), around);
+    }
+
+    fn title(&self) -> String {
+        format!("list of {}", human::counted(self.flows.len(), "flow"))
+    }
+
+    fn forecast(&self, _layout: &Layout<'_>) -> u128 {
+        self.flows.len() as u128
+    }
+
+    fn mean_size(&self) -> Option<f64> {
+        let sum: f64 = self.flows.iter().map(|flow| flow.size.get() as f64).sum();
+        Some(sum / (self.flows.len() as f64).max(1.0))
+    }
+
+    fn largest(&self) -> Option<Bytes> {
+        self.flows.iter().map(|flow| flow.size).max()
+    }
+
+    fn last_start(&self, _start: Time, _end: Time) -> Time {
+        let starts = self.flows.iter().filter(|flow| flow.after.is_none());
+        starts.map(|flow| flow.at).max().unwrap_or(Time::ZERO)
+    }
+
+    fn lay_out(&self, layout: &mut Layout<'_>) -> Result<(), Error> {
+        let mut all = Vec::new();
+        let with_triggers = self.flows.iter().any(|f| f.after.is_some() || !f.fires.is_empty());
+        for one in &self.flows {
+            let (src, dst) = (layout.host(&one.from)?, layout.host(&one.to)?);
+            let (sport, dport) = (one.sport, one.dport);
+            let flow = FlowSpec { sport, dport, ..layout.flow(src, dst, one.size, one.at) };
+            let waits = one.after.is_some();
+            let fits = one.at >= layout.start && one.at < layout.end;
+            if fits && !waits {
+                layout.push(flow);
+            }
+            if with_triggers {
+                let (after, fires) = (one.after.clone(), one.fires.clone());
+                all.push(((fits || waits).then_some(flow), after, fires));
+            }
+        }
+        layout.note_missing(self.flows.iter().filter(|f| f.after.is_none()).count());
+        if with_triggers {
+            layout.pend(Pending {
+                control_delay: self.control_delay,
+                until: layout.end,
+                flows: all,
+            });
+        }
+        Ok(())
+    }
+}
+
 /// Columns that a list needs, and those that it may have.
 const COLUMNS: [&str; 4] = ["from", "to", "size", "at"];
 const OPTIONAL: [&str; 4] = ["sport", "dport", "after", "fires"];
 
 /// Checks the flows of the entry at `path`, and puts those of a file in its place.
-pub(super) fn check(
+fn check(
     judge: &mut Judge<'_>,
     path: &str,
     (flows, file): (&mut Vec<ListedFlow>, &mut Option<String>),
-    around: &Around<'_>,
+    around: &Surroundings<'_>,
 ) {
     let file = file.take();
     // Of each flow of a file its line and its number; and what is wrong with other lines.
@@ -160,7 +238,7 @@ impl ListedFlow {
         judge: &mut Judge<'_>,
         path: &str,
         (i, line): (usize, Option<&str>),
-        around: &Around<'_>,
+        around: &Surroundings<'_>,
     ) {
         let one = match line {
             Some(_) => format!("{path}.file"),

@@ -1,12 +1,13 @@
-//! Traffic of kind `rpc`: counts, sizes, and who talks to whom.
+//! Traffic of kind `rpc`: counts, sizes, who talks to whom, and from when on.
 
-use super::{Around, Judge, MOST_FLOWS};
+use super::{Connection, Error, Kind, Layout, MOST_FLOWS, Surroundings};
 use crate::cdf::{Cdf, Sizes};
+use crate::judge::Judge;
 use crate::names::{OneOrMore, one_or_more};
 use crate::params::{self, Param};
 use crate::problem::grouped;
 use forebay_laws::pool::{LAWS, PoolParams};
-use forebay_units::{Bytes, Span};
+use forebay_units::{Bytes, Span, human};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -174,7 +175,38 @@ impl Rpc {
         self.acting_pool().is_some_and(|pool| in_messages(pool) || self.response.is_none())
     }
 
-    pub(super) fn check(&mut self, judge: &mut Judge<'_>, path: &str, around: &Around<'_>) {
+    fn check_partners(&self, judge: &mut Judge<'_>, path: &str) {
+        let (from, to) = (&self.from, &self.to);
+        if from.is_empty() || to.is_empty() {
+            return;
+        }
+        match self.pairs {
+            Pairs::All if from.iter().all(|a| to.iter().all(|b| a == b)) => {
+                judge.say(path, "names no host but the client itself; write another");
+            }
+            Pairs::Matched if from.len() != to.len() && from.len() > 1 && to.len() > 1 => {
+                let (servers, clients) = (to.len(), from.len());
+                let text = format!(
+                    "names {servers} servers for the {clients} clients of from; write as many, or one for all, or pairs = \"all\""
+                );
+                judge.say(path, text);
+            }
+            Pairs::Matched => {
+                let one = |of: &[String], i: usize| of[if of.len() == 1 { 0 } else { i }].clone();
+                let n = from.len().max(to.len());
+                if let Some(i) = (0..n).find(|i| one(from, *i) == one(to, *i)) {
+                    let name = one(from, i);
+                    let text = format!("makes {name:?} the server of itself; write another host");
+                    judge.say(path, text);
+                }
+            }
+            Pairs::All => {}
+        }
+    }
+}
+
+impl Kind for Rpc {
+    fn check(&mut self, judge: &mut Judge<'_>, path: &str, around: &Surroundings<'_>) {
         let at = |name: &str| format!("{path}.{name}");
         judge.hosts(&at("from"), &mut self.from, around);
         judge.hosts(&at("to"), &mut self.to, around);
@@ -224,33 +256,80 @@ impl Rpc {
         }
     }
 
-    fn check_partners(&self, judge: &mut Judge<'_>, path: &str) {
-        let (from, to) = (&self.from, &self.to);
-        if from.is_empty() || to.is_empty() {
-            return;
-        }
+    fn title(&self) -> String {
+        let response = match &self.response {
+            None => "one-way".into(),
+            Some(sizes) => format!("{} back", sizes.name),
+        };
+        let outstanding = match self.outstanding {
+            1 => String::new(),
+            n => format!(", {n} at once"),
+        };
+        let connections = pairs(self) as usize * self.connections as usize;
+        format!(
+            "rpc of {}, {response}, on {}{outstanding}",
+            self.request.name,
+            human::counted(connections, "connection")
+        )
+    }
+
+    /// Two streams of each connection.
+    fn forecast(&self, _layout: &Layout<'_>) -> u128 {
+        2 * pairs(self) * u128::from(self.connections)
+    }
+
+    fn mean_size(&self) -> Option<f64> {
+        None
+    }
+
+    fn lay_out(&self, layout: &mut Layout<'_>) -> Result<(), Error> {
+        let index = |names: &[String]| -> Result<Vec<u32>, Error> {
+            names.iter().map(|name| layout.host(name)).collect()
+        };
+        let (from, to) = (index(&self.from)?, index(&self.to)?);
+        let mut number = 0;
+        let mut left_out = 0;
+        let mut connect = |layout: &mut Layout<'_>, client: u32, server: u32| {
+            for _ in 0..self.connections {
+                let start = layout.start.saturating_add(layout.jitter(client));
+                number += 1;
+                if start >= layout.end {
+                    left_out += 1;
+                    continue;
+                }
+                layout.connect(Connection {
+                    traffic: layout.entry(),
+                    number: number - 1,
+                    client,
+                    server,
+                    start,
+                    until: layout.until,
+                    requests: 0,
+                    responses: 0,
+                });
+            }
+        };
         match self.pairs {
-            Pairs::All if from.iter().all(|a| to.iter().all(|b| a == b)) => {
-                judge.say(path, "names no host but the client itself; write another");
-            }
-            Pairs::Matched if from.len() != to.len() && from.len() > 1 && to.len() > 1 => {
-                let (servers, clients) = (to.len(), from.len());
-                let text = format!(
-                    "names {servers} servers for the {clients} clients of from; write as many, or one for all, or pairs = \"all\""
-                );
-                judge.say(path, text);
-            }
             Pairs::Matched => {
-                let one = |of: &[String], i: usize| of[if of.len() == 1 { 0 } else { i }].clone();
-                let n = from.len().max(to.len());
-                if let Some(i) = (0..n).find(|i| one(from, *i) == one(to, *i)) {
-                    let name = one(from, i);
-                    let text = format!("makes {name:?} the server of itself; write another host");
-                    judge.say(path, text);
+                let one = |of: &[u32], i: usize| of[if of.len() == 1 { 0 } else { i }];
+                for i in 0..from.len().max(to.len()) {
+                    connect(layout, one(&from, i), one(&to, i));
                 }
             }
-            Pairs::All => {}
+            Pairs::All => {
+                for client in &from {
+                    for server in to.iter().filter(|server| *server != client) {
+                        connect(layout, *client, *server);
+                    }
+                }
+            }
         }
+        if left_out > 0 {
+            layout.warn(format!(
+                "{left_out} of {number} connections begin after its end and are left out"
+            ));
+        }
+        Ok(())
     }
 }
 
