@@ -696,6 +696,17 @@ pub struct Series {
     pub values: Vec<f64>,
 }
 
+/// A program of one host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProgramRow {
+    /// Host that ran it.
+    pub host: u32,
+    /// Index of its `[[traffic]]` entry.
+    pub traffic: u16,
+    /// When its last operation was over.
+    pub ended: Option<Time>,
+}
+
 /// Everything that one simulation leaves.
 #[derive(Clone, Debug, Default)]
 pub struct RunRecord {
@@ -733,6 +744,10 @@ pub struct RunRecord {
     pub series: Vec<Series>,
     /// Parts of completion times, of flows that were asked for.
     pub why: Vec<WhyRow>,
+    /// Flows that began after operations on others, each with the last flow that it waited for; in the order of their numbers. In no table.
+    pub waited: Vec<(u32, u32)>,
+    /// Programs of connections that stay open, by host. In no table.
+    pub programs: Vec<ProgramRow>,
     /// Totals.
     pub totals: NodeCounters,
     /// Virtual time at which the simulation stopped.

@@ -26,7 +26,7 @@ pub mod pitfalls;
 pub mod plan;
 pub mod presets;
 mod problem;
-mod program;
+pub mod program;
 mod quantity;
 pub mod reference;
 mod scenario;

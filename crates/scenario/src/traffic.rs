@@ -4,7 +4,7 @@ use crate::judge::Judge;
 use crate::params::{self, Param};
 use crate::plan::Plan;
 use crate::problem::or_list;
-use crate::program::{Surroundings, TrafficKind, is_never, never};
+use crate::program::{Surroundings, TrafficKind, check_triggers, is_never, never};
 use crate::stop::Stop;
 use crate::transport::{Recovery, Transport};
 use crate::tree::{did_you_mean, shorten};
@@ -77,6 +77,13 @@ pub(crate) fn check(entries: &mut [Traffic], judge: &mut Judge<'_>, around: &Aro
     for (i, entry) in entries.iter_mut().enumerate() {
         entry.check(judge, &format!("traffic[{i}]"), around);
     }
+    let mut lists = Vec::new();
+    for (i, entry) in entries.iter().enumerate() {
+        if let TrafficKind::List(list) = &entry.kind {
+            lists.push((i, list));
+        }
+    }
+    check_triggers(judge, &lists);
 }
 
 impl Traffic {

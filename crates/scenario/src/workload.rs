@@ -6,16 +6,16 @@
 //! Load counts payload, as the public HPCC traffic generator does: headers come on top.
 
 pub use crate::program::{
-    ClosedLoop, Connection, DPORT, Error, FIRST_SPORT, FlowSpec, Hosts, MOST_FLOWS, Table, Tier,
-    Trigger, pairs,
+    Connection, DPORT, Error, FIRST_SPORT, FlowSpec, Hosts, MOST_FLOWS, Table, Tier, pairs,
 };
 
 use crate::plan::Plan;
-use crate::program::{Entries, bits};
+use crate::program::{Entries, Source, bits};
 use crate::scenario::Scenario;
 use crate::traffic::Traffic;
 use crate::transport::Transport;
 use forebay_units::{Bytes, Time};
+use std::sync::Arc;
 
 fn full_packet(transport: &Transport) -> Bytes {
     transport.mss.saturating_add(transport.header)
@@ -44,9 +44,28 @@ pub fn flows_while(
     seed: u64,
     wanted: &dyn Fn() -> bool,
 ) -> Result<Option<Table>, Error> {
+    flows_of(scenario, hosts, seed, &[], wanted)
+}
+
+/// The flows of one seed, where each of `sources` lays out those of an entry in place of its kind; `None` as soon as they are no longer
+/// `wanted`.
+///
+/// # Errors
+/// See [`flows`].
+pub fn flows_of(
+    scenario: &Scenario,
+    hosts: &Hosts,
+    seed: u64,
+    sources: &[(usize, Arc<dyn Source>)],
+    wanted: &dyn Fn() -> bool,
+) -> Result<Option<Table>, Error> {
     let mut entries = Entries::new(hosts, seed, wanted);
     for (i, traffic) in scenario.traffic.iter().enumerate() {
         let packet = full_packet(scenario.transport_of(traffic));
+        if let Some((_, source)) = sources.iter().find(|one| one.0 == i) {
+            source.lay_out(&mut entries.layout(i, times(scenario, traffic), packet))?;
+            continue;
+        }
         let forecast = traffic.kind.forecast(&entries.layout(i, times(scenario, traffic), packet));
         entries.count(i, forecast)?;
         traffic.kind.lay_out(&mut entries.layout(i, times(scenario, traffic), packet))?;

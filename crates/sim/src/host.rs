@@ -3,12 +3,12 @@
 //! Here is what a host consists of and which event goes where. The way up is in `receiving`, the way down in `sending`
 //! (flows) and `pulling` (the NIC).
 
+mod app;
 pub(crate) mod class_queues;
 mod common;
 mod control;
 #[cfg(feature = "reference")]
 mod departures;
-mod dependencies;
 pub(crate) mod flow_map;
 mod look;
 mod memory;
@@ -32,10 +32,10 @@ pub(crate) mod telemetry;
 pub(crate) mod timer_dedup;
 mod timers;
 
+pub(crate) use app::Apps;
 pub(crate) use class_queues::ClassQueues;
 pub(crate) use common::{BaseRtt, Common, Profile};
 pub(crate) use control::Whose;
-pub(crate) use dependencies::{Dependency, Successor};
 pub(crate) use look::SenderLook;
 pub use memory::MemoryState;
 pub(crate) use memory::{Memory, NicSide, Snapshot};
@@ -45,7 +45,6 @@ pub(crate) use receiving::Delivered;
 pub(crate) use rpc::{Credits, Ends, Shares};
 pub(crate) use sending::Sent;
 
-use dependencies::Dependencies;
 use forebay_engine::{Digest, Flying, Out};
 use forebay_host::{Moderation, PullOrder};
 use forebay_net::{CLASSES, Port, PortFault, PortSettings, Recalled, trace};
@@ -88,10 +87,10 @@ pub(crate) struct Host {
     send: Senders,
     ring: Option<Box<Ring>>, // what arrives waits here for an interrupt
     rpc: Option<Box<Ends>>,  // ends of connections that carry RPCs
-    starts: Vec<u32>,        // own flows with a start time, latest first
+    starts: Vec<u32>, // own flows with a time of their own, latest first: a program of `At` and `Send`
     common: Arc<Common>,
     observers: Observers,
-    dependencies: Dependencies,
+    apps: Option<Box<Apps>>, // all other programs
 }
 
 #[cfg(target_pointer_width = "64")]
@@ -102,15 +101,8 @@ const _: () = assert!(
 );
 
 impl Host {
-    /// An idle host. `starts` are its own flows, in order of start; `counts_for` pairs flows received here with the
-    /// dependencies that they count for.
-    pub fn new(
-        common: Arc<Common>,
-        port: PortSettings,
-        nic: Nic,
-        mut starts: Vec<u32>,
-        counts_for: Vec<(u32, u32)>,
-    ) -> Self {
+    /// An idle host. `starts` are its own flows with a start, in its order.
+    pub fn new(common: Arc<Common>, port: PortSettings, nic: Nic, mut starts: Vec<u32>) -> Self {
         starts.reverse();
         let jitter = Stream::new(common.seed, port.key, Purpose::Interrupt);
         let ring = nic.moderation.map(|moderation| Ring::new(moderation, jitter));
@@ -124,7 +116,7 @@ impl Host {
             ring,
             starts,
             observers: Observers::default(),
-            dependencies: Dependencies::new(&common.dependencies, counts_for),
+            apps: None,
             rpc: None,
             memory: None,
             common,
@@ -263,7 +255,7 @@ impl Host {
             self.prefetch_due();
             match due {
                 Due::Ring => self.ring_due(now, out),
-                Due::Start => self.start(now, which),
+                Due::App => self.app_due(now, which, out),
                 Due::Sender => self.sender_due(now, which, out),
                 Due::Receiver => self.receiver_due(now, which),
                 Due::Rpc => self.rpc_due(now, which, out),
@@ -279,7 +271,7 @@ impl Host {
             self.memory_due(now, out);
         }
         if self.timers.planned <= now {
-            self.planned(now);
+            self.planned(now, out);
         }
         self.depart_and_settle(now, out);
     }

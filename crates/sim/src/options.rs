@@ -4,6 +4,7 @@ use forebay_laws::flow::own::Own;
 use forebay_laws::host_driver::lockstep::Line;
 use forebay_record::capture::Sink;
 use forebay_record::law_logs::LawLogs;
+use forebay_scenario::program::Source;
 use forebay_units::Span;
 use std::fmt;
 use std::sync::Arc;
@@ -26,7 +27,7 @@ impl Default for Options {
 }
 
 /// What a simulation works with while it runs: takers of what it writes, and who runs its host laws, none of which changes a result;
-/// and laws of the program.
+/// and laws and traffic of the program.
 #[derive(Default)]
 pub struct Outputs<'a> {
     /// Frames of the scenario's captures. If it takes no more, the run ends early.
@@ -38,6 +39,8 @@ pub struct Outputs<'a> {
     pub agent: Option<Arc<dyn Line>>,
     /// Laws of the program: the registered law whose flows each has, by name.
     pub laws: Vec<(String, Own)>,
+    /// Traffic of the program: entries, by index, each with what lays out flows and programs in place of its kind.
+    pub sources: Vec<(usize, Arc<dyn Source>)>,
     /// Flows to follow, by number: [`crate::Outcome::followed`] then is their log.
     pub follow: Option<&'a [u32]>,
     /// Whether that log has the queues that each of their packets found.

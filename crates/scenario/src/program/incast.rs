@@ -2,7 +2,8 @@
 //!
 //! Rounds begin by the clock (`every`), or each when the last has been delivered.
 
-use super::layout::{self, FlowSpec};
+use super::layout::{latest, takes};
+use super::op::{After, Op, Signal, Step};
 use super::{Error, Kind, Layout, MOST_FLOWS, Surroundings, control_delay, mean_of, one, too_many};
 use crate::judge::Judge;
 use crate::plan::Plan;
@@ -10,6 +11,7 @@ use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Bytes, Span, Time, human};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Rounds of answers to one receiver.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -112,28 +114,44 @@ impl Incast {
         }
     }
 
+    /// The receiver of a round takes all answers, and notifies the senders of the next.
     fn closed(&self, layout: &mut Layout<'_>, to: Option<u32>) {
+        let delay = self.control_delay.unwrap_or_else(control_delay);
+        let before = latest(layout.end, delay);
+        let (size, traffic) = (self.size, layout.entry());
         let mut draws = layout.stream(Purpose::Pairs);
-        let mut all = Vec::with_capacity(self.rounds as usize);
+        let mut steps: BTreeMap<u32, Vec<Step>> = BTreeMap::new();
+        let mut last_receiver = None;
         for round in 0..self.rounds {
             let (receiver, senders) = self.cast(layout, to, &mut draws);
-            let mut answers: Vec<(FlowSpec, Span)> = Vec::with_capacity(senders.len());
+            let mut answers = Vec::with_capacity(senders.len());
             for src in senders {
                 let jitter = layout.jitter(src);
-                let at = if round == 0 { layout.start.saturating_add(jitter) } else { Time::MAX };
-                answers.push((layout.flow(src, receiver, self.size, at), jitter));
+                let start = match last_receiver {
+                    None => layout.start.saturating_add(jitter),
+                    Some(_) => Time::MAX,
+                };
+                let on = layout.push(layout.flow(src, receiver, size, start));
+                answers.push((src, jitter, on));
             }
-            if round == 0 {
-                answers.iter().for_each(|(flow, _)| layout.push(*flow));
+            if let Some(last) = last_receiver {
+                let go = |(nth, (src, ..)): (u32, &(u32, Span, u32))| {
+                    let signal = Signal { to: *src, traffic, tag: round, delay, before };
+                    Step { op: Op::Signal(signal), after: After::op(nth) }
+                };
+                steps.entry(last).or_default().extend((1..).zip(&answers).map(go));
+                for (src, jitter, on) in &answers {
+                    let own = steps.entry(*src).or_default();
+                    own.push(Step { op: Op::Compute(*jitter), after: After::signal(round, 1) });
+                    let op = Op::Send { on: *on, bytes: size };
+                    own.push(Step { op, after: After::op(1) });
+                }
             }
-            all.push((receiver, answers));
+            steps.entry(receiver).or_default().extend(takes(answers.iter().map(|of| of.2)));
+            last_receiver = Some(receiver);
         }
-        layout.wait(layout::Waiting {
-            traffic: layout.entry(),
-            control_delay: self.control_delay.unwrap_or_else(control_delay),
-            until: layout.end,
-            rounds: all,
-        });
+        // In the order of rounds, and one waits for the other: what is read need not be ahead of them.
+        steps.into_iter().for_each(|(host, steps)| layout.steps(host, 1, steps));
     }
 
     /// Receiver and senders of a round, senders in rising order.

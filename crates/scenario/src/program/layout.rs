@@ -1,11 +1,14 @@
 //! What kinds of traffic make: a table of flows, and what starts those without a time of their own.
 
-use super::list::DPORT;
+use super::op::{After, Listed, Op, Ops, Program, Signal, Step};
 use super::{Hosts, MOST_FLOWS, too_many};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Bytes, Span, Time};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+
+/// Destination port of a flow that names none, as in the flow files of the public HPCC simulator.
+pub const DPORT: u16 = 100;
 
 /// Where each host begins to count source ports (the same simulator, `third.cc`).
 pub const FIRST_SPORT: u16 = 10_000;
@@ -31,49 +34,24 @@ pub struct FlowSpec {
 
 const _: () = assert!(size_of::<FlowSpec>() == 32, "two flows to a cache line");
 
-/// All flows of one seed.
+/// All flows of one seed, and what starts them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// Flows, sorted by start, then source, destination and entry. Triggered ones come last: those of incasts by entry,
-    /// round and source, then listed ones by entry and place in the list; after them the streams of connections.
+    /// Flows, sorted by start, then source, destination and entry. Those that programs start come last, by entry; after them connections
+    /// that stay open, and streams of RPCs.
     pub flows: Vec<FlowSpec>,
-    /// Incasts whose rounds wait for each other.
-    pub closed_loops: Vec<ClosedLoop>,
-    /// What starts the listed flows that wait for others.
-    pub triggers: Vec<Trigger>,
+    /// Index of the first flow that is a connection which stays open, or a stream of one.
+    pub first_stream: u32,
+    /// Programs, by entry and host. Flows with a start are a program that the table says: each waits for its time.
+    pub programs: Vec<Program>,
+    /// Control links that their signals take: from and to with the least delay, sorted.
+    pub control: Vec<(u32, u32, Span)>,
     /// Connections that carry RPCs, by entry and pair.
     pub connections: Vec<Connection>,
     /// What random draws know each flow by: see [`Table::number`]. Empty where that is the index of every flow.
     pub numbers: Vec<u64>,
-    pub(super) waiting: Vec<Waiting>,
-    pub(super) pending: Vec<Pending>,
     /// What a reader of the results should know: a tier offered more than it carries, entries cut short.
     pub warnings: Vec<String>,
-}
-
-/// An incast whose rounds wait for each other.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ClosedLoop {
-    /// Index of its `[[traffic]]` entry.
-    pub traffic: u16,
-    /// From the last delivery of a round, at its receiver, until the senders of the next learn of it.
-    pub control_delay: Span,
-    /// No round begins from here on, whatever has been delivered.
-    pub until: Time,
-    /// Rounds in order. The flows of the first have start times and start by themselves.
-    pub rounds: Vec<Round>,
-}
-
-/// One round of a closed loop.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Round {
-    /// Receiving host.
-    pub receiver: u32,
-    /// Indices into [`Table::flows`]. From the second round on they are consecutive.
-    pub flows: Vec<u32>,
-    /// For each of them, how long its sender dawdles after it was notified: seeded jitter below one packet
-    /// time. In the first round it is part of the start already.
-    pub jitter: Vec<Span>,
 }
 
 /// Why there is no table: the traffic entry and a sentence.
@@ -114,41 +92,6 @@ pub struct Connection {
     pub responses: u32,
 }
 
-/// Flows that start when others have been delivered.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Trigger {
-    /// Index of its `[[traffic]]` entry.
-    pub traffic: u16,
-    /// From the last delivery, at its receiver, until the senders of `starts` learn of it.
-    pub control_delay: Span,
-    /// Nothing starts if that delivery is not before this.
-    pub until: Time,
-    /// Flows that have to be delivered, as indices into [`Table::flows`].
-    pub flows: Vec<u32>,
-    /// Flows that then start, likewise.
-    pub starts: Vec<u32>,
-}
-
-/// A closed loop before its flows have their places in the table.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Waiting {
-    pub traffic: u16,
-    pub control_delay: Span,
-    pub until: Time,
-    /// Receiver, and each flow with its jitter; sorted by source.
-    pub rounds: Vec<(u32, Vec<(FlowSpec, Span)>)>,
-}
-
-/// A list with triggers before its flows have their places in the table.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Pending {
-    pub control_delay: Span,
-    pub until: Time,
-    /// In the order of the list, with the trigger that each waits for and those that it fires; none: left out, since it starts outside the
-    /// entry's time.
-    pub flows: Vec<(Option<FlowSpec>, Option<String>, Vec<String>)>,
-}
-
 impl Table {
     /// Number of a flow: its entry in the upper half, and below that its place among the flows of that entry. Random draws about a flow
     /// go by this number. So they depend neither on other entries nor on the end of the run, as the index does.
@@ -173,33 +116,6 @@ impl Table {
         if numbers.iter().zip(0..).any(|(number, index)| *number != index) {
             self.numbers = numbers;
         }
-    }
-
-    /// Sorts, and appends the triggered flows.
-    fn finish(&mut self) {
-        let waiting = std::mem::take(&mut self.waiting);
-        let pending = std::mem::take(&mut self.pending);
-        self.flows.sort_unstable_by_key(order);
-        for one in waiting {
-            let mut rounds = Vec::with_capacity(one.rounds.len());
-            for (i, (receiver, answers)) in one.rounds.into_iter().enumerate() {
-                let mut flows = Vec::with_capacity(answers.len());
-                for (flow, _) in &answers {
-                    if i == 0 {
-                        flows.push(self.flows.partition_point(|f| order(f) < order(flow)) as u32);
-                    } else {
-                        flows.push(self.flows.len() as u32);
-                        self.flows.push(*flow);
-                    }
-                }
-                let jitter = answers.iter().map(|(_, jitter)| *jitter).collect();
-                rounds.push(Round { receiver, flows, jitter });
-            }
-            let Waiting { traffic, control_delay, until, .. } = one;
-            self.closed_loops.push(ClosedLoop { traffic, control_delay, until, rounds });
-        }
-        add_triggers(self, pending);
-        add_streams(self);
     }
 
     /// Source ports for flows that name none: counted for each pair of hosts, as the public HPCC simulator does (`third.cc`,
@@ -242,7 +158,8 @@ pub struct Layout<'a> {
     entry: u16,
     seed: u64,
     jitter: Stream,
-    table: &'a mut Table,
+    made: &'a mut Made,
+    first_connection: Option<u32>,
     /// Whether the flows are still wanted; where not, those of this entry end early.
     wanted: &'a dyn Fn() -> bool,
 }
@@ -259,7 +176,7 @@ impl Layout<'_> {
 
     /// Whether this is a flow at which to look, and the flows are no longer wanted.
     pub fn is_unwanted(&self) -> bool {
-        self.table.flows.len().is_multiple_of(CHECK_EVERY) && !(self.wanted)()
+        self.made.table.flows.len().is_multiple_of(CHECK_EVERY) && !(self.wanted)()
     }
 
     /// Random numbers of this entry for one purpose.
@@ -289,9 +206,51 @@ impl Layout<'_> {
         FlowSpec { src, dst, size, start, traffic: self.entry, sport: 0, dport }
     }
 
-    /// Adds a flow that starts by itself.
-    pub fn push(&mut self, flow: FlowSpec) {
-        self.table.flows.push(flow);
+    /// Adds a flow, which starts by itself if it has a start. The answer is its name in steps.
+    pub fn push(&mut self, flow: FlowSpec) -> u32 {
+        self.made.table.flows.push(flow);
+        self.made.table.flows.len() as u32 - 1
+    }
+
+    /// Adds a connection that stays open. The answer is its number among those of this entry, which is its name in a lazy program.
+    pub fn connection(&mut self, src: u32, dst: u32) -> u32 {
+        let at = self.push(self.flow(src, dst, Bytes::ZERO, Time::MAX));
+        at - *self.first_connection.get_or_insert(at)
+    }
+
+    /// Adds a lazy program of `host`, which names connections of this entry and has `ahead` operations read that have not begun. A run that
+    /// ends with its flows waits for its last operation.
+    pub fn program(&mut self, host: u32, ahead: u32, ops: Box<dyn Ops>) {
+        let (traffic, first) = (self.entry, self.first_connection.unwrap_or(0));
+        self.made.programs.push(Program { host, traffic, first, ahead, awaited: true, ops });
+    }
+
+    /// Lets a lazy program of host `from` notify host `to`, each time with this delay or more.
+    pub fn control_link(&mut self, from: u32, to: u32, delay: Span) {
+        self.made.control_link(from, to, delay);
+    }
+
+    /// Adds operations of `host`, in the order of a program that is read at once, or with `ahead` operations that have not begun.
+    pub(super) fn steps(&mut self, host: u32, ahead: u32, steps: Vec<Step>) {
+        self.made.steps.push(Draft { host, traffic: self.entry, ahead, steps });
+    }
+
+    /// The delivery of a flow helps to fire a trigger. `None`: the flow is left out, so the trigger never fires.
+    pub(super) fn fires(&mut self, name: &str, flow: Option<u32>) {
+        self.made.triggers.fires.entry((self.entry, name.into())).or_default().push(flow);
+    }
+
+    /// A flow starts once a trigger has fired: its host learns of that `control_delay` later, and computes before it sends. The trigger is one
+    /// of this entry, or else of all others that fire it.
+    pub(super) fn starts_after(
+        &mut self,
+        name: &str,
+        flow: u32,
+        (control_delay, compute): (Span, Span),
+    ) {
+        let (entry, until) = (self.entry, self.end);
+        let wait = Wait { flow, control_delay, compute, until };
+        self.made.triggers.waits.entry((entry, name.into())).or_default().push(wait);
     }
 
     /// A start with jitter, unless the entry is over by then.
@@ -302,30 +261,20 @@ impl Layout<'_> {
         }
     }
 
-    /// Adds rounds that wait for each other.
-    pub(super) fn wait(&mut self, rounds: Waiting) {
-        self.table.waiting.push(rounds);
-    }
-
-    /// Adds flows that wait for others.
-    pub(super) fn pend(&mut self, flows: Pending) {
-        self.table.pending.push(flows);
-    }
-
     /// Adds a connection that carries RPCs.
     pub(super) fn connect(&mut self, connection: Connection) {
-        self.table.connections.push(connection);
+        self.made.table.connections.push(connection);
     }
 
     /// Says something to a reader of the results.
     pub fn warn(&mut self, text: String) {
-        self.table.warnings.push(format!("traffic[{}]: {text}", self.entry));
+        self.made.table.warnings.push(format!("traffic[{}]: {text}", self.entry));
     }
 
     /// Says so when flows of this entry were left out because they start outside its time.
     pub fn note_missing(&mut self, wanted: usize) {
         let own = |f: &&FlowSpec| f.traffic == self.entry;
-        let made = self.table.flows.iter().rev().take_while(own).count();
+        let made = self.made.table.flows.iter().rev().take_while(own).count();
         if made < wanted {
             self.warn(format!(
                 "{} of {wanted} flows start outside its time or after the run and are left out",
@@ -343,14 +292,14 @@ pub(crate) struct Entries<'a> {
     pub seed: u64,
     /// Whether the flows are still wanted, which is checked every few thousand flows.
     pub wanted: &'a dyn Fn() -> bool,
-    table: Table,
-    made: u128, // flows, by the forecasts
+    made: Made,
+    count: u128, // flows, by the forecasts
 }
 
 impl<'a> Entries<'a> {
     /// No entries yet.
     pub fn new(hosts: &'a Hosts, seed: u64, wanted: &'a dyn Fn() -> bool) -> Self {
-        Self { hosts, seed, wanted, table: Table::default(), made: 0 }
+        Self { hosts, seed, wanted, made: Made::default(), count: 0 }
     }
 
     /// The layout of an entry that lasts from `start` to `until`, in a run that ends at `stop`. `packet`: a full one.
@@ -369,7 +318,8 @@ impl<'a> Entries<'a> {
             entry: entry as u16,
             seed: self.seed,
             jitter: Stream::new(self.seed, entry as u64, Purpose::Jitter),
-            table: &mut self.table,
+            made: &mut self.made,
+            first_connection: None,
             wanted: self.wanted,
         }
     }
@@ -379,77 +329,192 @@ impl<'a> Entries<'a> {
     /// # Errors
     /// If all entries together make more than [`MOST_FLOWS`].
     pub fn count(&mut self, entry: usize, flows: u128) -> Result<(), Error> {
-        self.made += flows;
-        if self.made > MOST_FLOWS {
-            return Err(Error { key: format!("traffic[{entry}]"), text: too_many(self.made) });
+        self.count += flows;
+        if self.count > MOST_FLOWS {
+            return Err(Error { key: format!("traffic[{entry}]"), text: too_many(self.count) });
         }
         Ok(())
     }
 
     /// The table of all entries; `None` if it is no longer wanted.
-    pub fn table(mut self) -> Option<Table> {
-        let table = &mut self.table;
-        table.finish();
+    pub fn table(self) -> Option<Table> {
+        let mut table = self.made.table();
         table.number_flows();
-        ((self.wanted)() && table.number_ports(self.wanted)).then_some(self.table)
+        ((self.wanted)() && table.number_ports(self.wanted)).then_some(table)
     }
 }
 
-/// Gives each connection its two places in the table of flows.
-fn add_streams(table: &mut Table) {
-    let Table { flows, connections, .. } = table;
-    for one in connections {
-        let mut stream = |src, dst| {
-            let traffic = one.traffic;
-            let (size, start, sport) = (Bytes::ZERO, Time::MAX, 0);
-            flows.push(FlowSpec { src, dst, size, start, traffic, sport, dport: DPORT });
-            flows.len() as u32 - 1
-        };
-        one.requests = stream(one.client, one.server);
-        one.responses = stream(one.server, one.client);
-    }
+/// What entries have made so far. Flows are called by the order in which they were made.
+#[derive(Default)]
+struct Made {
+    table: Table,
+    programs: Vec<Program>,
+    steps: Vec<Draft>,
+    triggers: Triggers,
+    control: BTreeMap<(u32, u32), Span>,
 }
 
-/// Appends the flows that wait, and says which deliveries start them.
-fn add_triggers(table: &mut Table, pending: Vec<Pending>) {
-    for Pending { control_delay, until, flows } in pending {
-        // Flows with equal keys stand side by side, and are the same but for what they fire.
-        let mut taken: BTreeMap<_, u32> = BTreeMap::new();
-        let mut triggers: BTreeMap<&str, (bool, Vec<u32>, Vec<u32>)> = BTreeMap::new();
-        let mut traffic = 0;
-        for (spec, after, fires) in &flows {
-            let index = spec.map(|spec| {
-                traffic = spec.traffic;
-                if after.is_some() {
-                    table.flows.push(spec);
-                    return table.flows.len() as u32 - 1;
+/// A program that is laid out step by step.
+struct Draft {
+    host: u32,
+    traffic: u16,
+    ahead: u32,
+    steps: Vec<Step>,
+}
+
+/// Flows that fire triggers, and flows that wait for them, by entry and name.
+#[derive(Default)]
+struct Triggers {
+    fires: BTreeMap<(u16, String), Vec<Option<u32>>>,
+    waits: BTreeMap<(u16, String), Vec<Wait>>,
+}
+
+/// A flow that waits for a trigger.
+#[derive(Clone, Copy)]
+struct Wait {
+    flow: u32,
+    control_delay: Span,
+    compute: Span,
+    until: Time,
+}
+
+impl Made {
+    fn control_link(&mut self, from: u32, to: u32, delay: Span) {
+        if from != to {
+            let least = self.control.entry((from, to)).or_insert(delay);
+            *least = delay.min(*least);
+        }
+    }
+
+    /// All of it, with the flows in their places.
+    fn table(mut self) -> Table {
+        let triggers = std::mem::take(&mut self.triggers);
+        self.steps.extend(triggers.programs(&self.table.flows));
+        for draft in std::mem::take(&mut self.steps) {
+            for step in &draft.steps {
+                if let Op::Signal(signal) = step.op {
+                    self.control_link(draft.host, signal.to, signal.delay);
                 }
-                let nth = taken.entry(order(&spec)).or_insert_with(|| {
-                    table.flows.partition_point(|f| order(f) < order(&spec)) as u32
-                });
-                *nth += 1;
-                *nth - 1
-            });
-            for name in fires {
-                let (whole, fire, _) =
-                    triggers.entry(name).or_insert((true, Vec::new(), Vec::new()));
-                *whole &= index.is_some();
-                fire.extend(index);
             }
-            if let (Some(name), Some(index)) = (after, index) {
-                let (.., starts) = triggers.entry(name).or_insert((true, Vec::new(), Vec::new()));
-                starts.push(index);
+            let Draft { host, traffic, ahead, steps } = draft;
+            let ops = Box::new(Listed { steps, next: 0 });
+            self.programs.push(Program { host, traffic, first: 0, ahead, awaited: false, ops });
+        }
+        let Self { mut table, mut programs, control, .. } = self;
+        if programs.is_empty() {
+            table.flows.sort_unstable_by_key(order);
+        } else {
+            let places = place(&mut table.flows);
+            programs.iter_mut().for_each(|program| program.ops.place(&mut program.first, &places));
+            programs.sort_by_key(|program| (program.traffic, program.host));
+        }
+        let is_stream = |flow: &&FlowSpec| flow.size == Bytes::ZERO;
+        let streams = table.flows.iter().rev().take_while(is_stream).count();
+        table.first_stream = (table.flows.len() - streams) as u32;
+        table.programs = programs;
+        table.control = control.into_iter().map(|((from, to), delay)| (from, to, delay)).collect();
+        table.add_streams();
+        table
+    }
+}
+
+/// Sorts flows: those with a start by that, then those that programs start, then connections that stay open. The answer is the place of each.
+fn place(flows: &mut Vec<FlowSpec>) -> Vec<u32> {
+    let mut sorted: Vec<u32> = (0..flows.len() as u32).collect();
+    sorted.sort_unstable_by_key(|made| {
+        let flow = &flows[*made as usize];
+        let key = (flow.start != Time::MAX).then(|| order(flow));
+        (key.is_none(), flow.size == Bytes::ZERO, key, *made)
+    });
+    let mut places = vec![0; flows.len()];
+    sorted.iter().zip(0..).for_each(|(made, place)| places[*made as usize] = place);
+    *flows = sorted.into_iter().map(|made| flows[made as usize]).collect();
+    places
+}
+
+impl Triggers {
+    /// Programs of the hosts that take part. A trigger whose flows go to several hosts meets at one of them: half of its delay passes on
+    /// the way there, the rest on the way to the senders.
+    fn programs(self, flows: &[FlowSpec]) -> Vec<Draft> {
+        let Self { fires, waits } = self;
+        let mut all: BTreeMap<(u16, u32), Vec<Step>> = BTreeMap::new();
+        for (number, ((traffic, name), waits)) in (0..).zip(waits) {
+            let own = fires.contains_key(&(traffic, name.clone()));
+            let is_it = |(of, other): &(u16, String)| *other == name && (!own || *of == traffic);
+            let of = fires.iter().filter(|one| is_it(one.0)).flat_map(|one| one.1);
+            let fired: Option<Vec<u32>> = of.copied().collect();
+            let Some(fired) = fired.filter(|fired| !fired.is_empty()) else { continue };
+            let mut by_host: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+            for flow in fired {
+                by_host.entry(flows[flow as usize].dst).or_default().push(flow);
+            }
+            let (met, go) = (2 * number, 2 * number + 1);
+            let Wait { control_delay, until, .. } = waits[0];
+            let least = Span::from_ps(1);
+            let hosts = by_host.len() as u32;
+            let there = if hosts > 1 { (control_delay / 2).max(least) } else { Span::ZERO };
+            let back = control_delay.saturating_sub(there).max(least);
+            let at = *by_host.keys().next().expect("a trigger has flows");
+            for (host, flows) in &by_host {
+                let steps = all.entry((traffic, *host)).or_default();
+                steps.extend(takes(flows.iter().copied()));
+                if hosts > 1 {
+                    let (tag, delay, before) = (met, there, Time::MAX);
+                    let signal = Signal { to: at, traffic, tag, delay, before };
+                    steps.push(Step { op: Op::Signal(signal), after: After::op(1) });
+                }
+            }
+            let senders: BTreeSet<u32> = waits.iter().map(|w| flows[w.flow as usize].src).collect();
+            for (nth, to) in (1..).zip(senders) {
+                let (tag, delay, before) = (go, back, latest(until, back));
+                let op = Op::Signal(Signal { to, traffic, tag, delay, before });
+                let after = if hosts > 1 { After::signal(met, hosts) } else { After::op(nth) };
+                all.entry((traffic, at)).or_default().push(Step { op, after });
+            }
+            for wait in waits {
+                let flow = &flows[wait.flow as usize];
+                let op = Op::Send { on: wait.flow, bytes: flow.size };
+                let steps = all.entry((traffic, flow.src)).or_default();
+                let mut after = After::signal(go, 1);
+                if wait.compute > Span::ZERO {
+                    steps.push(Step { op: Op::Compute(wait.compute), after });
+                    after = After::op(1);
+                }
+                steps.push(Step { op, after });
             }
         }
-        let able = triggers
-            .into_values()
-            .filter(|(whole, flows, starts)| *whole && !flows.is_empty() && !starts.is_empty());
-        table.triggers.extend(able.map(|(_, flows, starts)| Trigger {
-            traffic,
-            control_delay,
-            until,
-            flows,
-            starts,
-        }));
+        let draft = |((traffic, host), steps)| Draft { host, traffic, ahead: u32::MAX, steps };
+        all.into_iter().map(draft).collect()
+    }
+}
+
+/// Takes flows, each after the one before: the last of these operations is over when all have been delivered.
+pub(super) fn takes(flows: impl Iterator<Item = u32>) -> impl Iterator<Item = Step> {
+    let take = |(nth, on): (u32, u32)| Step {
+        op: Op::Recv { on, bytes: Bytes::MAX },
+        after: After::op(nth.min(1)),
+    };
+    (0..).zip(flows).map(take)
+}
+
+/// Time before which a delivery must be so that its successors, notified `delay` later, begin before `until`.
+pub(super) fn latest(until: Time, delay: Span) -> Time {
+    Time::from_ps(until.as_ps().saturating_sub(delay.as_ps()))
+}
+
+impl Table {
+    /// Gives each connection that carries RPCs its two places among the flows.
+    fn add_streams(&mut self) {
+        let Self { flows, connections, .. } = self;
+        for one in connections {
+            let mut stream = |src, dst| {
+                let traffic = one.traffic;
+                let (size, start, sport) = (Bytes::ZERO, Time::MAX, 0);
+                flows.push(FlowSpec { src, dst, size, start, traffic, sport, dport: DPORT });
+                flows.len() as u32 - 1
+            };
+            one.requests = stream(one.client, one.server);
+            one.responses = stream(one.server, one.client);
+        }
     }
 }

@@ -1,8 +1,7 @@
 //! Traffic of kind `list`: flows in the scenario or in a file beside it, and the triggers between them.
 
-use super::layout::Pending;
 use super::{
-    Error, FlowSpec, Kind, Layout, MOST_FLOWS, Surroundings, control_delay, is_never, never,
+    DPORT, Error, FlowSpec, Kind, Layout, MOST_FLOWS, Surroundings, control_delay, is_never, never,
     too_many,
 };
 use crate::judge::{Judge, LARGEST_FLOW};
@@ -13,9 +12,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Destination port of a flow that names none, as in the flow files of the public HPCC simulator.
-pub const DPORT: u16 = 100;
-
 /// A list of flows.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[schemars(inline)]
@@ -23,7 +19,7 @@ pub struct List {
     /// The flows.
     #[serde(default)]
     pub flows: Vec<ListedFlow>,
-    /// A CSV file with the columns from, to, size, at and where needed sport, dport, after, fires; its path is relative to
+    /// A CSV file with the columns from, to, size, at and where needed sport, dport, after, compute, fires; its path is relative to
     /// this file. Not with flows.
     #[serde(default, skip_serializing)]
     pub file: Option<String>,
@@ -53,9 +49,13 @@ pub struct ListedFlow {
     #[serde(default = "dport", skip_serializing_if = "is_usual")]
     #[schemars(range(min = 1, max = 65_535))]
     pub dport: u16,
-    /// Instead of `at`: the trigger that starts it, once every flow that fires it has been delivered.
+    /// Instead of `at`: the trigger that starts it, once every flow that fires it has been delivered. A trigger of this entry, or else of all
+    /// other lists that fire it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
+    /// With `after`: how long its sender computes before it hands the flow over, once the trigger has reached it. Default: 0s.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub compute: Span,
     /// Triggers that its delivery helps to fire; each fires once all flows that name it have been delivered.
     #[serde(default, deserialize_with = "one_or_more", skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<OneOrMore>")]
@@ -68,6 +68,11 @@ fn dport() -> u16 {
 
 fn is_usual(port: &u16) -> bool {
     *port == DPORT
+}
+
+/// No time to compute.
+fn is_nothing(span: &Span) -> bool {
+    *span == Span::ZERO
 }
 
 /// 0: its host counts.
@@ -86,6 +91,7 @@ impl ListedFlow {
             sport: 0,
             dport: DPORT,
             after: None,
+            compute: Span::ZERO,
             fires: Vec::new(),
         }
     }
@@ -120,37 +126,25 @@ impl Kind for List {
     }
 
     fn lay_out(&self, layout: &mut Layout<'_>) -> Result<(), Error> {
-        let mut all = Vec::new();
-        let with_triggers = self.flows.iter().any(|f| f.after.is_some() || !f.fires.is_empty());
         for one in &self.flows {
             let (src, dst) = (layout.host(&one.from)?, layout.host(&one.to)?);
             let (sport, dport) = (one.sport, one.dport);
             let flow = FlowSpec { sport, dport, ..layout.flow(src, dst, one.size, one.at) };
-            let waits = one.after.is_some();
             let fits = one.at >= layout.start && one.at < layout.end;
-            if fits && !waits {
-                layout.push(flow);
-            }
-            if with_triggers {
-                let (after, fires) = (one.after.clone(), one.fires.clone());
-                all.push(((fits || waits).then_some(flow), after, fires));
+            let made = (fits || one.after.is_some()).then(|| layout.push(flow));
+            one.fires.iter().for_each(|name| layout.fires(name, made));
+            if let (Some(name), Some(flow)) = (&one.after, made) {
+                layout.starts_after(name, flow, (self.control_delay, one.compute));
             }
         }
-        layout.note_missing(self.flows.iter().filter(|f| f.after.is_none()).count());
-        if with_triggers {
-            layout.pend(Pending {
-                control_delay: self.control_delay,
-                until: layout.end,
-                flows: all,
-            });
-        }
+        layout.note_missing(self.flows.len());
         Ok(())
     }
 }
 
 /// Columns that a list needs, and those that it may have.
 const COLUMNS: [&str; 4] = ["from", "to", "size", "at"];
-const OPTIONAL: [&str; 4] = ["sport", "dport", "after", "fires"];
+const OPTIONAL: [&str; 5] = ["sport", "dport", "after", "compute", "fires"];
 
 /// Checks the flows of the entry at `path`, and puts those of a file in its place.
 fn check(
@@ -198,7 +192,6 @@ fn check(
     let say = |judge: &mut Judge<'_>, (line, why): (usize, String)| {
         judge.say(&format!("{path}.file"), format!("{name:?} line {line}{why}"));
     };
-    let whole = broken.peek().is_none();
     for (i, flow) in flows.iter().enumerate() {
         let (number, line) = match places.get(i) {
             Some((line, number)) => {
@@ -215,10 +208,6 @@ fn check(
         }
     }
     broken.take(100).for_each(|one| say(judge, one));
-    // A line that could not be read may be what fires a trigger.
-    if whole {
-        judge.triggers(path, flows);
-    }
 }
 
 impl ListedFlow {
@@ -265,6 +254,16 @@ impl ListedFlow {
                 format!("{line_text}flow {i} goes from {from:?} to itself; write another host");
             judge.say(&one, text);
         }
+        if line.is_none() {
+            judge.short(&key("compute"), self.compute);
+        }
+        if self.after.is_none() && self.compute > Span::ZERO {
+            let compute = self.compute;
+            let text = format!(
+                "{line_text}flow {i} computes for {compute}, but waits for nothing; write after, or a later at"
+            );
+            judge.say(&key("compute"), text);
+        }
         if self.after.is_none() && self.at >= around.stop.time {
             let (at, stop) = (self.at, around.stop.time);
             let text = format!(
@@ -275,43 +274,65 @@ impl ListedFlow {
     }
 }
 
-impl Judge<'_> {
-    /// Every trigger that is waited for must be able to fire.
-    fn triggers(&mut self, path: &str, flows: &[ListedFlow]) {
-        // Of each trigger, the flows that it still waits for.
-        let mut missing: BTreeMap<&str, usize> = BTreeMap::new();
-        for flow in flows {
-            flow.fires.iter().for_each(|name| *missing.entry(name).or_default() += 1);
+/// Says which triggers of lists, given by the indices of their entries, cannot fire although a flow waits for them.
+pub(crate) fn check_triggers(judge: &mut Judge<'_>, lists: &[(usize, &List)]) {
+    // A line that could not be read may be what fires a trigger.
+    let path = |list: usize| format!("traffic[{}]", lists[list].0);
+    let is_broken = |list: usize| judge.findings.iter().any(|of| of.1 == path(list) + ".file");
+    if (0..lists.len()).any(is_broken) {
+        return;
+    }
+    let mut fired: BTreeMap<&str, BTreeMap<usize, usize>> = BTreeMap::new();
+    for (list, (_, of)) in lists.iter().enumerate() {
+        for name in of.flows.iter().flat_map(|flow| &flow.fires) {
+            *fired.entry(name).or_default().entry(list).or_default() += 1;
         }
-        let mut waiting: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-        for (i, flow) in flows.iter().enumerate() {
+    }
+    // Of each trigger that a list waits for: flows that it still waits for, by the lists that fire it; and flows that wait.
+    type Waiting<'a> = BTreeMap<(usize, &'a str), (BTreeMap<usize, usize>, Vec<usize>)>;
+    let mut waiting: Waiting<'_> = BTreeMap::new();
+    for (list, (_, of)) in lists.iter().enumerate() {
+        for (i, flow) in of.flows.iter().enumerate() {
             let Some(name) = &flow.after else { continue };
-            if !missing.contains_key(name.as_str()) {
+            let Some(mut by) = fired.get(name.as_str()).cloned() else {
                 let text = format!(
                     "flow {i} waits for the trigger {name:?}, which no flow fires; name it in fires"
                 );
-                return self.say(path, text);
+                return judge.say(&path(list), text);
+            };
+            if by.contains_key(&list) {
+                by.retain(|other, _| *other == list);
             }
-            waiting.entry(name).or_default().push(i);
+            waiting.entry((list, name.as_str())).or_insert((by, Vec::new())).1.push(i);
         }
-        let mut started: Vec<usize> =
-            (0..flows.len()).filter(|i| flows[*i].after.is_none()).collect();
-        while let Some(flow) = started.pop() {
-            for name in &flows[flow].fires {
-                let left = missing.get_mut(name.as_str()).expect("every name was counted");
-                *left -= 1;
-                if *left == 0 {
-                    started.extend(waiting.remove(name.as_str()).into_iter().flatten());
+    }
+    let of = |list: usize| (0..lists[list].1.flows.len()).map(move |i| (list, i));
+    let mut started: Vec<(usize, usize)> = (0..lists.len()).flat_map(of).collect();
+    started.retain(|(list, i)| lists[*list].1.flows[*i].after.is_none());
+    while let Some((list, flow)) = started.pop() {
+        for name in &lists[list].1.flows[flow].fires {
+            let mut met = Vec::new();
+            let all = waiting.iter_mut().filter(|((_, other), _)| other == name);
+            for (key, (by, _)) in all {
+                if let Some(left) = by.get_mut(&list) {
+                    *left -= 1;
+                    if by.values().all(|left| *left == 0) {
+                        met.push(*key);
+                    }
                 }
             }
+            for key in met {
+                let flows = waiting.remove(&key).map(|of| of.1).unwrap_or_default();
+                started.extend(flows.into_iter().map(|flow| (key.0, flow)));
+            }
         }
-        if let Some((name, flows)) = waiting.first_key_value() {
-            let text = format!(
-                "flow {} waits for the trigger {name:?}, which in the end waits for that flow; break the circle",
-                flows[0]
-            );
-            self.say(path, text);
-        }
+    }
+    if let Some(((list, name), (_, flows))) = waiting.first_key_value() {
+        let text = format!(
+            "flow {} waits for the trigger {name:?}, which in the end waits for that flow; break the circle",
+            flows[0]
+        );
+        judge.say(&path(*list), text);
     }
 }
 
@@ -350,7 +371,7 @@ fn parse_flow(
     line: &str,
     columns: &[&str],
     [from, to, size, at]: [usize; 4],
-    [sport, dport, after, fires]: [Option<usize>; 4],
+    [sport, dport, after, compute, fires]: [Option<usize>; 5],
 ) -> Result<ListedFlow, String> {
     let cells: Vec<&str> = line.split(',').map(cell).collect();
     if cells.len() != columns.len() {
@@ -390,6 +411,10 @@ fn parse_flow(
         sport: port(sport, 0)?,
         dport: port(dport, DPORT)?,
         after,
+        compute: match (there(compute), compute) {
+            (Some(text), Some(column)) => text.parse().map_err(|e| bad(column, e))?,
+            _ => Span::ZERO,
+        },
         fires: there(fires).unwrap_or_default().split_whitespace().map(String::from).collect(),
     })
 }

@@ -17,6 +17,7 @@ mod incast;
 mod layout;
 mod list;
 mod long;
+mod op;
 mod permutation;
 mod poisson;
 mod rpc;
@@ -24,8 +25,10 @@ mod rpc;
 pub(crate) use hosts::bits;
 pub use hosts::{Hosts, LoadRef, Tier};
 pub(crate) use layout::Entries;
-pub use layout::{ClosedLoop, Connection, Error, FIRST_SPORT, FlowSpec, Layout, Table, Trigger};
-pub use list::{DPORT, ListedFlow};
+pub use layout::{Connection, DPORT, Error, FIRST_SPORT, FlowSpec, Layout, Table};
+pub use list::ListedFlow;
+pub(crate) use list::check_triggers;
+pub use op::{After, Op, Ops, Program, Signal, Step};
 pub use rpc::{Pairs, Wait, pairs};
 
 macro_rules! kinds {
@@ -67,6 +70,15 @@ kinds! {
     Rpc(Box<Rpc>) is rpc::Rpc,
     /// A list of flows, in this file or in a CSV file. No jitter is added to their starts.
     List(List) is list::List,
+}
+
+/// Traffic that is laid out by a program, in place of an entry's kind.
+pub trait Source: Send + Sync {
+    /// Lays out flows, connections and programs.
+    ///
+    /// # Errors
+    /// If something cannot be laid out.
+    fn lay_out(&self, layout: &mut Layout<'_>) -> Result<(), Error>;
 }
 
 /// A kind of traffic.

@@ -1,5 +1,6 @@
 //! Files of other simulators: what is read, what is said about what is wrong, and that nothing is lost on the way there and back.
 
+use crate::programs::waits;
 use forebay_scenario::import::{
     self, Command, Fate, Flow, Flows, Hpcc, HpccConfig, Htsim, Import, Link, Paths, Source,
     Topology,
@@ -509,10 +510,11 @@ fn connections_triggers_and_links_of_htsim_are_in_the_scenario() {
     assert_eq!(starts[0], (0, 4, Time::ZERO, 100_000));
     assert_eq!(starts[1], (2, 6, Time::ZERO, 3_000_000_000), "beyond 31 bits");
     assert_eq!(starts[3], (1, 5, Time::from_ps(2_000_000), 50_000), "starts are in ps");
-    let who =
-        |flows: &[u32]| flows.iter().map(|f| table.flows[*f as usize].src).collect::<Vec<_>>();
-    let triggers: Vec<_> = table.triggers.iter().map(|t| (who(&t.flows), who(&t.starts))).collect();
-    assert_eq!(triggers, [(vec![0, 1], vec![4]), (vec![4], vec![5, 6])]);
+    let who = |flow: &u32| table.flows[*flow as usize].src;
+    let found = waits(&table);
+    let waits: Vec<(u32, Vec<u32>)> =
+        found.iter().map(|(flow, of)| (who(flow), of.iter().map(who).collect())).collect();
+    assert_eq!(waits, [(4, vec![0, 1]), (5, vec![4]), (6, vec![4])]);
     let plan = forebay_scenario::plan::Plan::of(&loaded.scenario.fabric);
     assert_eq!(plan.cable("tor[0]-agg[1]").unwrap().link.delay, Span::from_ns(500));
     assert_eq!(plan.cables.len(), 8 + 4);
@@ -545,9 +547,9 @@ fn each_end_of_a_multishot_starts_one_more() {
         0->4 id 4 trigger 7 size 9\ntrigger id 7 multishot\n";
     let made = htsim(chain, None).unwrap();
     let table = table(&load(&made));
-    let steps: Vec<_> =
-        table.triggers.iter().map(|t| (t.flows.clone(), t.starts.clone())).collect();
-    assert_eq!(steps, [(vec![0], vec![1]), (vec![1], vec![2]), (vec![2], vec![3])]);
+    let waits: Vec<(u32, Vec<u32>)> =
+        waits(&table).into_iter().map(|(flow, of)| (flow, of.into_iter().collect())).collect();
+    assert_eq!(waits, [(1, vec![0]), (2, vec![1]), (3, vec![2])]);
 }
 
 #[test]
@@ -825,6 +827,30 @@ fn triggers_that_cannot_fire_are_refused() {
     assert_eq!(
         said("after = \"x\", fires = \"x\""),
         "traffic[0]: flow 1 waits for the trigger \"x\", which in the end waits for that flow; break the circle"
+    );
+    assert_eq!(
+        said("compute = \"1us\""),
+        "traffic[0].flows[1].compute: flow 1 computes for 1us, but waits for nothing; write after, or a later at"
+    );
+    // Triggers of other lists count, if none of the own list has that name.
+    let lists = |[first, second]: [&str; 2]| {
+        let flow = |keys: &str| {
+            format!("{{ from = \"host[1]\", to = \"host[2]\", size = \"1KB\", {keys} }}")
+        };
+        let second = format!("[[traffic]]\nkind = \"list\"\nflows = [{}]\n", flow(second));
+        match text("a.toml", &(BASE.replace("FLOW", &flow(first)) + &second)) {
+            Ok(_) => "nothing".into(),
+            Err(error) => error.to_string().split_once(": ").unwrap().1.to_string(),
+        }
+    };
+    assert_eq!(lists(["fires = \"x\"", "after = \"x\""]), "nothing");
+    assert_eq!(
+        lists(["fires = \"x\", after = \"y\"", "after = \"x\", fires = \"z\""]),
+        "traffic[0]: flow 1 waits for the trigger \"y\", which no flow fires; name it in fires"
+    );
+    assert_eq!(
+        lists(["fires = \"x\", after = \"y\"", "after = \"x\", fires = \"y\""]),
+        "traffic[0]: flow 1 waits for the trigger \"y\", which in the end waits for that flow; break the circle"
     );
     let two = said("after = \"x\", at = \"1us\"");
     let expected = "\"1us\" and after = \"x\" are two ways to start; write one of them";

@@ -11,6 +11,7 @@ mod import_forks;
 mod import_words;
 mod meaning;
 mod pitfalls;
+mod programs;
 mod round_trip;
 mod schema;
 mod shipped;

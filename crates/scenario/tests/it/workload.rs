@@ -1,8 +1,9 @@
 //! Flows: what a load means, who talks to whom, and that nothing depends on anything else.
 
+use crate::programs::{computes, signals, waits};
 use forebay_scenario::workload::{Hosts, Table, flows, forecast};
 use forebay_scenario::{Loaded, text_with};
-use forebay_units::{Bytes, Time};
+use forebay_units::{Bytes, Span, Time};
 
 const BASE: &str = r#"version = 1
 stop = { time = "4ms" }
@@ -173,25 +174,36 @@ fn closed_incast_says_which_flows_make_a_round() {
          control_delay = \"5us\"\nto = \"leaf[1].host[2]\"\nstart = \"10us\"\n"
     );
     let (table, hosts) = table(&traffic, 5);
-    let [the_loop] = &table.closed_loops[..] else { panic!("{:?}", table.closed_loops) };
-    assert_eq!(
-        (the_loop.traffic, the_loop.control_delay.as_ps(), the_loop.rounds.len()),
-        (1, 5_000_000, 3)
-    );
     let target = hosts.index("leaf[1].host[2]").unwrap();
-    for (i, round) in the_loop.rounds.iter().enumerate() {
-        assert_eq!((round.receiver, round.flows.len(), round.jitter.len()), (target, 31, 31));
-        for (at, jitter) in round.flows.iter().zip(&round.jitter) {
-            let flow = table.flows[*at as usize];
-            assert_eq!((flow.dst, flow.traffic, flow.size), (target, 1, Bytes::new(20_000)));
-            let begin = Time::from_ps(10_000_000) + *jitter;
-            assert_eq!(flow.start, if i == 0 { begin } else { Time::MAX });
+    let numbered = || (0u32..).zip(&table.flows).filter(|(_, flow)| flow.traffic == 1);
+    let first: Vec<_> = numbered().filter(|(_, flow)| flow.start < Time::MAX).collect();
+    let later: Vec<_> = numbered().filter(|(_, flow)| flow.start == Time::MAX).collect();
+    assert_eq!((first.len(), later.len()), (31, 2 * 31));
+    let rounds = [&first[..], &later[..31], &later[31..]];
+    let (waits, computes) = (waits(&table), computes(&table));
+    for (i, round) in rounds.iter().enumerate() {
+        for (at, flow) in *round {
+            assert_eq!((flow.dst, flow.size), (target, Bytes::new(20_000)));
+            assert_eq!(waits.contains_key(at), i > 0);
+            if i > 0 {
+                let all = rounds[i - 1].iter().map(|(before, _)| *before);
+                assert!(all.clone().all(|before| waits[at].contains(&before)), "flow {at}");
+            }
+            // The jitter is below one packet time, 1,500 B at 100 Gb/s.
+            let jitter = match i {
+                0 => flow.start.since(Time::from_ps(10_000_000)),
+                _ => computes[at],
+            };
+            assert!(jitter < Span::from_ns(120), "{jitter}");
         }
-        let mut senders: Vec<u32> =
-            round.flows.iter().map(|f| table.flows[*f as usize].src).collect();
+        let mut senders: Vec<u32> = round.iter().map(|(_, flow)| flow.src).collect();
+        senders.sort_unstable();
         senders.dedup();
-        assert_eq!(senders.len(), 31, "each other host once, in rising order");
+        assert_eq!(senders.len(), 31, "each other host once");
     }
+    let signals = signals(&table);
+    assert_eq!(signals.len(), 2 * 31);
+    assert!(signals.iter().all(|s| s.traffic == 1 && s.delay == Span::from_us(5)));
     assert!(table.flows.is_sorted_by_key(|f| f.start));
 }
 

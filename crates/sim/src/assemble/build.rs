@@ -1,7 +1,6 @@
 //! From a checked scenario to nodes, links and a timeline.
 
 use super::base_rtt;
-use super::dependencies::{DependencyTable, control_links};
 use super::messages;
 use super::pools::Pools;
 use super::racks::{self, Racks};
@@ -18,7 +17,7 @@ use crate::options::{Options, Outputs, SimError};
 use crate::world::routes::Routing;
 use crate::world::timeline::{Link, Timeline};
 use crate::world::{AnyNode, World, machines};
-use forebay_engine::NodeId;
+use forebay_engine::{LinkId, NodeId};
 use forebay_laws::host_driver::lockstep::Line;
 use forebay_net::{
     CLASSES, Cable, ClassPolicy, CreditClass, Fabric, Form, IngressPool, IngressSettings, Length,
@@ -33,6 +32,7 @@ use forebay_scenario::model::{
 use forebay_scenario::pause::{Pausing, Threshold};
 use forebay_scenario::pitfalls::pitfalls;
 use forebay_scenario::plan::{self, Plan};
+use forebay_scenario::program::Program;
 use forebay_scenario::workload::{self, FlowSpec, Hosts};
 use forebay_transport::{Config, Frames};
 use forebay_units::random::{Purpose, Stream};
@@ -73,7 +73,7 @@ pub(crate) fn build_with(
     let plan = Plan::of(&scenario.fabric);
     let topology = &scenario.fabric.topology;
     let hosts = Hosts::of_plan(&plan, topology);
-    let mut table = workload::flows_while(scenario, &hosts, seed, wanted)
+    let mut table = workload::flows_of(scenario, &hosts, seed, &outputs.sources, wanted)
         .map_err(|e| SimError::Traffic(e.to_string()))?
         .ok_or(SimError::Stopped)?;
     let pausing = Pausing::of(scenario, &plan);
@@ -84,7 +84,10 @@ pub(crate) fn build_with(
 
     let machines = machines::all(scenario, &plan);
     let fabric = lay_cables(scenario, &plan, &machines, &table);
-    let (mut common, counted) = common(profiles, scenario, &plan, &fabric, table, seed)?;
+    let (programs, control) =
+        (std::mem::take(&mut table.programs), std::mem::take(&mut table.control));
+    let awaited = programs.iter().filter(|program| program.awaited).count() as u64;
+    let mut common = common(profiles, scenario, &plan, &fabric, table, seed)?;
     warnings.extend(messages::short_window(&common.profiles, scenario, &fabric));
     let law_logs = scenario.output.law_log.as_ref().zip(outputs.law_logs);
     let grants = |profile: &&Profile| matches!(profile.transport, Config::Granted(_));
@@ -113,7 +116,7 @@ pub(crate) fn build_with(
         agent: outputs.agent.as_ref(),
         wanted,
     };
-    let mut nodes = maker.hosts(&machines, counted)?;
+    let mut nodes = maker.hosts(&machines, (programs, &control))?;
     symmetric::check(&fabric, &routes, &common, &plan.names)?;
     nodes.extend(maker.switches(routes)?);
     let memories = machines.iter().map(|nics| maker.shared_memory(nics));
@@ -139,7 +142,7 @@ pub(crate) fn build_with(
     let places = places(&fabric, &plan, topology, &hosts);
     let timeline = Timeline::new(scenario, &plan, &fabric, routing);
     let pauses = pausing.is_some();
-    Ok(World { nodes, fabric, places, plan, common, timeline, taps, pauses, warnings })
+    Ok(World { nodes, fabric, places, plan, common, timeline, taps, pauses, awaited, warnings })
 }
 
 /// Numbered nodes, and the links between them: of cables, and of control.
@@ -153,16 +156,15 @@ fn lay_cables(
     let homes = machines::homes(machines, plan.hosts);
     let size = (plan.names.len() as u32, plan.hosts as u32);
     let latency = scenario.fabric.switch.latency;
-    Fabric::with_machines(size, homes, cables, latency, &control_links(table))
+    let control: Vec<_> = table
+        .control
+        .iter()
+        .map(|(from, to, delay)| (NodeId(*from), NodeId(*to), *delay))
+        .collect();
+    Fabric::with_machines(size, homes, cables, latency, &control)
 }
 
-/// Pairs of numbers, as in [`DependencyTable`]: flows with dependencies that their delivery counts for, hosts with barriers.
-struct Counted {
-    of_flow: Vec<(u32, u32)>,
-    barriers: Vec<(u32, u32)>,
-}
-
-/// What all hosts of the usual stack share, and what they count.
+/// What all hosts of the usual stack share.
 fn common(
     mut profiles: Vec<Profile>,
     scenario: &Scenario,
@@ -170,18 +172,17 @@ fn common(
     fabric: &Fabric,
     table: workload::Table,
     seed: u64,
-) -> Result<(Common, Counted), SimError> {
+) -> Result<Common, SimError> {
     let telemetry = telemetry(scenario, plan, &profiles)?;
     base_rtt::fill(&mut profiles, scenario, fabric, &table.flows);
     messages::fill(&mut profiles, scenario, fabric, &table.flows);
-    let DependencyTable { all, of_flow, barriers } = DependencyTable::of(&table, fabric);
     let common = Common {
         flows: Arc::new(table.flows),
         numbers: (!table.numbers.is_empty()).then(|| table.numbers.into()),
         profiles,
         addrs: (0..fabric.hosts()).map(|h| fabric.addr(h)).collect(),
         seed,
-        dependencies: Arc::new(all),
+        first_stream: table.first_stream,
         connections: Arc::new(table.connections),
         rpcs: scenario.traffic.iter().map(rpc).collect::<Vec<_>>().into(),
         warmup: scenario.output.warmup,
@@ -191,7 +192,7 @@ fn common(
         path_counts: PathCounts::default(),
         handshakes: Arc::default(),
     };
-    Ok((common, Counted { of_flow, barriers }))
+    Ok(common)
 }
 
 /// Links whose ports need explicit queues, since a fault makes them lose packets or their rate odd.
@@ -282,9 +283,8 @@ fn gap_time(link: model::Link, gap: Bytes) -> Span {
 /// What belongs to one host of all that is laid out by host.
 #[derive(Default)]
 struct Share {
-    starts: Vec<u32>,            // its own flows, in order of start
-    counts_for: Vec<(u32, u32)>, // flows received there, with dependencies that they count for
-    toward_memory: Vec<u32>,     // hosts with a path to memory that it has flows to
+    starts: Vec<u32>,        // its own flows, in order of start
+    toward_memory: Vec<u32>, // hosts with a path to memory that it has flows to
     samples: Option<FlowSamples>,
 }
 
@@ -305,11 +305,15 @@ struct Maker<'a> {
 
 impl<'a> Maker<'a> {
     /// All hosts, each with a path to memory of its own where that is modelled, but for NICs of machines.
-    fn hosts(&self, machines: &[Vec<NodeId>], counted: Counted) -> Result<Vec<AnyNode>, SimError> {
+    fn hosts(
+        &self,
+        machines: &[Vec<NodeId>],
+        (programs, control): (Vec<Program>, &[(u32, u32, Span)]),
+    ) -> Result<Vec<AnyNode>, SimError> {
         let mut stacks = Stacks::new(self.scenario, self.common);
         let queues = self.class_queues();
         let mut hosts = Vec::with_capacity(self.plan.hosts);
-        for (id, share) in (0u32..).zip(self.shares(&counted)) {
+        for (id, share) in (0u32..).zip(self.shares()) {
             if !(self.wanted)() {
                 return Err(SimError::Stopped);
             }
@@ -324,8 +328,9 @@ impl<'a> Maker<'a> {
             }
             hosts.push(Box::new(host));
         }
-        for (host, barrier) in counted.barriers {
-            hosts[host as usize].add_barrier(barrier);
+        for program in programs {
+            let links = self.control_links(program.host, control);
+            hosts[program.host as usize].add_program(program, links);
         }
         let pools = Pools::new(self.scenario, &self.plan.names, self.common);
         for (client, every, servers) in pools.sampled(|server| self.memory_sampled_every(server)) {
@@ -339,6 +344,19 @@ impl<'a> Maker<'a> {
         Ok(hosts.into_iter().map(AnyNode::Host).collect())
     }
 
+    /// Control links of a host, with the hosts that they lead to and their delays.
+    fn control_links(&self, host: u32, control: &[(u32, u32, Span)]) -> Vec<(u32, LinkId, Span)> {
+        let first = control.partition_point(|link| link.0 < host);
+        let own = control[first..].iter().take_while(|link| link.0 == host);
+        let link = |(from, to, _): &(u32, u32, Span)| {
+            let id =
+                self.fabric.control_link(NodeId(*from), NodeId(*to)).expect("made for this pair");
+            // NICs of a machine may share a link.
+            (*to, id, self.fabric.links()[id.0 as usize].lookahead)
+        };
+        own.map(link).collect()
+    }
+
     /// What the NICs need to queue by class, where data or answers are of several, or some are metered.
     fn class_queues(&self) -> Option<ClassQueues> {
         let classes =
@@ -349,7 +367,7 @@ impl<'a> Maker<'a> {
     }
 
     /// What belongs to each host.
-    fn shares(&self, counted: &Counted) -> Vec<Share> {
+    fn shares(&self) -> Vec<Share> {
         let (scenario, flows) = (self.scenario, &self.common.flows);
         let samples = FlowSamples::of(scenario.output.flows.as_ref(), flows, self.plan);
         let toward = toward_memory(scenario, flows, self.plan);
@@ -361,10 +379,6 @@ impl<'a> Maker<'a> {
                 shares[spec.src as usize].starts.push(flow);
             }
         }
-        for (flow, dependency) in &counted.of_flow {
-            let at = flows[*flow as usize].dst;
-            shares[at as usize].counts_for.push((*flow, *dependency));
-        }
         shares
     }
 
@@ -373,7 +387,7 @@ impl<'a> Maker<'a> {
         let output = &self.scenario.output;
         let profiles = &common.profiles;
         let gives_credit = profiles.iter().any(|one| one.transport.frames() == Frames::Message);
-        let mut host = Host::new(common, self.nic(NodeId(id)), nic, share.starts, share.counts_for);
+        let mut host = Host::new(common, self.nic(NodeId(id)), nic, share.starts);
         if self.pausing.is_some_and(|pausing| pausing.classes().is_some()) {
             host.separate_classes();
         }

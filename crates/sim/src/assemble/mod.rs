@@ -2,7 +2,6 @@
 
 mod base_rtt;
 mod build;
-mod dependencies;
 pub(crate) mod messages;
 pub(crate) mod path;
 mod pools;

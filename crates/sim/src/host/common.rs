@@ -1,6 +1,6 @@
 //! Read-only data that all hosts share.
 
-use super::{Dependency, ResumeRequests};
+use super::ResumeRequests;
 use crate::law_log::LawTaps;
 use forebay_laws::flow::FlowParams;
 use forebay_net::PathCounts;
@@ -48,7 +48,7 @@ pub(crate) struct Common {
     pub profiles: Vec<Profile>,      // by traffic entry
     pub addrs: Vec<HostAddr>,        // by host
     pub seed: u64,
-    pub dependencies: Arc<Vec<Dependency>>,
+    pub first_stream: u32, // first flow that is a connection which stays open, or a stream of one
     pub connections: Arc<Vec<Connection>>,
     pub rpcs: Arc<[Option<Rpc>]>, // by traffic entry
     pub warmup: Time,

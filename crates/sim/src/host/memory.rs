@@ -403,8 +403,9 @@ impl Host {
         if all_read && receiving.receiver.complete() {
             self.complete(now, flow, slot, out);
             out.ends();
-        } else if self.rpc.is_some() {
+        } else {
             self.stream_delivered(now, flow, read.upto, out);
+            self.bytes_delivered(now, flow, read.upto, out);
         }
     }
 

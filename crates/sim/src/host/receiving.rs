@@ -10,8 +10,8 @@ use forebay_engine::Out;
 use forebay_transport::{
     Arrival, CreditState, HostHalves, HostStart, PacketSink, Progress, Receiver,
 };
-use forebay_units::Time;
 use forebay_units::random::{Purpose, Stream};
+use forebay_units::{Bytes, Time};
 use forebay_wire::{FlowId, Kind, Packet};
 
 /// A flow of which something has arrived here.
@@ -19,6 +19,7 @@ use forebay_wire::{FlowId, Kind, Packet};
 pub(super) struct Receiving {
     pub receiver: Receiver,
     pub armed: Time,
+    pub awaits: u64, // byte whose delivery an application waits for
 }
 
 /// What is known of a flow that ended here.
@@ -45,16 +46,17 @@ pub(super) struct Receivers {
 
 impl Receivers {
     /// A slot for one more.
-    pub fn open(&mut self, receiver: Receiver) -> u32 {
+    pub fn open(&mut self, receiver: Receiver, awaits: u64) -> u32 {
         match self.free.pop() {
             // A freed slot keeps its heap entry, which then comes early for the new flow and does nothing.
             Some(slot) => {
-                self.slots[slot as usize].receiver = receiver;
+                let freed = &mut self.slots[slot as usize];
+                (freed.receiver, freed.awaits) = (receiver, awaits);
                 slot
             }
             None => {
                 self.slots.reserve_exact(room_for_more(&self.slots));
-                self.slots.push(Receiving { receiver, armed: Time::MAX });
+                self.slots.push(Receiving { receiver, armed: Time::MAX, awaits });
                 self.slots.len() as u32 - 1
             }
         }
@@ -142,8 +144,12 @@ impl Host {
         self.receive.bytes += delivered - before;
         if complete {
             self.complete(now, packet.flow, slot, out);
-        } else if self.nic.extended && delivered > before {
+        } else if self.nic.extended
+            && delivered > before
+            && delivered >= self.receive.slots[slot as usize].awaits
+        {
             self.stream_delivered(now, packet.flow, delivered, out);
+            self.bytes_delivered(now, packet.flow, delivered, out);
         }
     }
 
@@ -179,7 +185,13 @@ impl Host {
         let of_flow = Stream::new(seed, self.common.number(flow.0), Purpose::Law).key();
         let of = (spec.size, of_flow);
         let receiver = self.receive.halves.receiver(cfg, (at, logs), flow, sender, of);
-        let slot = self.receive.open(receiver);
+        let is_stream = spec.size == Bytes::ZERO;
+        let awaits = match self.awaited(flow.0) {
+            Some(upto) => upto,
+            None if is_stream && self.rpc.is_some() => 0,
+            None => u64::MAX,
+        };
+        let slot = self.receive.open(receiver, awaits);
         self.receive.of.set(flow, slot);
         slot
     }
@@ -202,7 +214,9 @@ impl Host {
             self.receive.backward.push((flow.0, backward));
         }
         self.receive.finished.push(Delivered { flow: flow.0, credits_sent, at: now });
-        self.count_delivery(now, flow, out);
+        if self.apps.is_some() {
+            self.flow_delivered(now, flow, out);
+        }
     }
 
     /// Flows that began and are not complete here, with the credits sent to each.

@@ -33,6 +33,7 @@ pub(super) struct Sending {
     pub flow: u32,
     pub ready: bool, // in the ready list
     pub armed: TimerDedup,
+    pub awaits: u64, // byte whose acknowledgement an application waits for
     pub started: Time,
     pub telemetry: Option<Box<Telemetry>>, // where its law wants that
 }
@@ -110,6 +111,7 @@ impl Host {
             flow,
             ready: false,
             armed: TimerDedup::NONE,
+            awaits: if spec.size == Bytes::ZERO { 0 } else { u64::MAX },
             started: now,
             telemetry: records.then(Box::default),
         };
@@ -150,8 +152,12 @@ impl Host {
         match next {
             None => self.finish(now, slot, out),
             Some(_) if self.nic.extended => {
-                let acked = self.send.slots[slot as usize].sender.acked().get();
-                self.stream_acked(now, packet.flow, acked, out);
+                let sending = &self.send.slots[slot as usize];
+                let acked = sending.sender.acked().get();
+                if acked >= sending.awaits {
+                    self.stream_acked(now, packet.flow, acked, out);
+                    self.bytes_acked(now, packet.flow, acked, out);
+                }
                 self.wake_sender(now, slot);
             }
             Some(next) => self.wake_for(now, slot, next),
@@ -240,6 +246,9 @@ impl Host {
             self.rank_anew(slot);
         } else {
             self.send.free.push(slot);
+        }
+        if self.apps.is_some() {
+            self.flow_acked(now, FlowId(flow), out);
         }
         out.done();
     }

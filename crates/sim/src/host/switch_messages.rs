@@ -1,4 +1,4 @@
-//! Packets that are for no transport: messages of the switch, and dependencies between flows.
+//! Packets that are for no transport: messages of the switch, and signals of programs.
 
 use super::Host;
 use super::flow_map::RETIRED;
@@ -17,7 +17,7 @@ impl Host {
         out: &mut impl Out<Packet>,
     ) {
         match packet.kind {
-            Kind::Control => self.on_dependency(now, packet, out),
+            Kind::Control => self.on_signal(now, packet, out),
             Kind::RackRate => self.on_rate(now, packet),
             Kind::Pause => self.pause(now, packet.seq as u8),
             Kind::Data | Kind::Ack | Kind::Nack | Kind::Cnp | Kind::Returned | Kind::Grant => {} // for transports

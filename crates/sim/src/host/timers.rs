@@ -1,7 +1,9 @@
 //! When something is due at a host.
 
 use super::Host;
+use forebay_engine::Out;
 use forebay_units::Time;
+use forebay_wire::Packet;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -9,7 +11,7 @@ use std::collections::BinaryHeap;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Due {
     Ring,
-    Start,
+    App,
     Sender,
     Receiver,
     Rpc,
@@ -61,13 +63,17 @@ impl Host {
     pub(super) fn plan_next(&mut self) {
         let start = self.starts.last();
         let start = start.map_or(Time::MAX, |flow| self.common.flows[*flow as usize].start);
+        let start = if self.has_new_programs() { Time::ZERO } else { start };
         let receivers = self.receive.halves.deadline();
         self.timers.planned = start.min(self.observers.next()).min(receivers);
     }
 
     /// Starts what is to start by `now`, and lets observers sample whose time has come.
     #[cold]
-    pub(super) fn planned(&mut self, now: Time) {
+    pub(super) fn planned(&mut self, now: Time, out: &mut impl Out<Packet>) {
+        if self.has_new_programs() {
+            self.begin_programs(now, out);
+        }
         while let Some(flow) = self.starts.last().copied()
             && self.common.flows[flow as usize].start <= now
         {

@@ -12,7 +12,9 @@ use crate::host::{Host, Sent};
 use crate::world::{AnyNode, World, machines};
 use forebay_engine::{Digest, EngineAccess, NodeId, combine};
 use forebay_net::{CLASSES, Fabric, Port, PortCounters};
-use forebay_record::{ClassPauseRow, FlowRow, NodeCounters, PortRow, Quantity, RunRecord, Series};
+use forebay_record::{
+    ClassPauseRow, FlowRow, NodeCounters, PortRow, ProgramRow, Quantity, RunRecord, Series,
+};
 use forebay_scenario::model::Scenario;
 use forebay_units::{Bytes, Span, Time};
 
@@ -72,6 +74,8 @@ pub(crate) fn collect(
         memory_series: memory::series(world, nodes),
         series: series(scenario, world, nodes),
         why: Vec::new(),
+        waited: waited(nodes),
+        programs: programs(nodes),
         totals,
         end,
         interrupted: false,
@@ -80,11 +84,25 @@ pub(crate) fn collect(
     }
 }
 
+/// Programs that the run waits for.
+fn programs(nodes: &[AnyNode]) -> Vec<ProgramRow> {
+    let hosts = (0u32..).zip(nodes).filter_map(|(id, node)| Some((id, node.host()?.apps()?)));
+    let row = |(host, (traffic, ended))| ProgramRow { host, traffic, ended };
+    hosts.flat_map(|(id, apps)| apps.ends().map(move |one| (id, one))).map(row).collect()
+}
+
+/// Flows that programs started after operations on others, each with the last of these.
+fn waited(nodes: &[AnyNode]) -> Vec<(u32, u32)> {
+    let apps = nodes.iter().filter_map(AnyNode::host).filter_map(Host::apps);
+    let mut all: Vec<(u32, u32)> = apps.flat_map(|apps| apps.waited.iter().copied()).collect();
+    all.sort_unstable();
+    all
+}
+
 /// Flows that had not started. A stream begins with its first byte, and one that carried none is not missed.
 fn unstarted(world: &World, started: &[FlowRow]) -> u64 {
-    let first = world.common.connections.first().map_or(u32::MAX, |c| c.requests);
-    let all = world.common.flows.len() as u64 - 2 * world.common.connections.len() as u64;
-    all - started.iter().filter(|row| row.flow < first).count() as u64
+    let first = world.common.first_stream;
+    u64::from(first) - started.iter().filter(|row| row.flow < first).count() as u64
 }
 
 fn flows(scenario: &Scenario, world: &World, nodes: &[AnyNode]) -> Vec<FlowRow> {

@@ -41,7 +41,7 @@ pub(crate) fn gather(world: &World, nodes: &mut [AnyNode], rows: &[FlowRow]) -> 
             host: [stages(row.src, cfg.copies()), stages(row.dst, cfg.copies())],
         })
     };
-    let first_stream = world.common.connections.first().map_or(u32::MAX, |c| c.requests);
+    let first_stream = world.common.first_stream;
     let complete = |one: &FlowRow| row(one, one.delivered.filter(|_| !one.is_endless())?);
     let stream = |one: &FlowRow| row(one, Time::MAX).filter(|of| of.flow >= first_stream);
     Log {

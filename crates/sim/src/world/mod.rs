@@ -33,6 +33,7 @@ pub(crate) struct World {
     pub timeline: Timeline,
     pub taps: Taps,
     pub pauses: bool, // something may
+    pub awaited: u64, // programs that a run waits for
     pub warnings: Vec<String>,
 }
 
@@ -41,9 +42,9 @@ impl World {
     /// Applications have read what arrived whole, where they read. All connections are done, whose two streams are no flows of their own.
     /// None if a flow has no end, or if no output needs it.
     pub fn goal(&self, stop: model::Stop) -> Option<Goal> {
-        let (flows, connections) = (&self.common.flows, &self.common.connections);
+        let Common { flows, connections, first_stream, .. } = &*self.common;
         let endless = flows.iter().any(|f| f.size == Bytes::MAX);
-        let done = (flows.len() - connections.len()) as u64;
+        let done = u64::from(*first_stream) + connections.len() as u64 + self.awaited;
         (stop.flows && !endless).then_some(Goal { done, grain: stop.grain })
     }
 }

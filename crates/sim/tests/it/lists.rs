@@ -116,6 +116,35 @@ flows = [
     }
 }
 
+#[test]
+fn a_list_waits_for_others_and_computes_before_it_sends() {
+    let both = with(
+        STAR,
+        r#"[[traffic]]
+kind = "list"
+flows = [
+    { from = "host[0]", to = "host[1]", size = "50KB", fires = ["loaded", "own"] },
+    { from = "host[4]", to = "host[5]", size = "10KB", after = "own" },
+]
+[[traffic]]
+kind = "list"
+flows = [{ from = "host[2]", to = "host[3]", size = "900KB", fires = ["loaded", "own"] }]
+[[traffic]]
+kind = "list"
+control_delay = "2us"
+flows = [{ from = "host[1]", to = "host[0]", size = "10KB", after = "loaded", compute = "12345678ps" }]"#,
+    );
+    let rows = rows(&both);
+    let of = |src: u32| rows.iter().find(|row| row.src == src).unwrap();
+    let last = [0, 2].map(|src| of(src).delivered.unwrap()).into_iter().max().unwrap();
+    assert_eq!(last, of(2).delivered.unwrap());
+    assert_eq!(of(1).start, last + Span::from_us(2) + Span::from_ps(12_345_678));
+    // A trigger of the entry itself goes before those of others.
+    assert_eq!(of(4).start, of(0).delivered.unwrap() + Span::from_us(1));
+    let record = run(&both, 1, Options::default()).record;
+    assert_eq!(record.waited, [(of(4).flow, of(0).flow), (of(1).flow, of(2).flow)]);
+}
+
 /// Packets that each spine sent, by spine: data down one way, ACKs down the other.
 fn through(scenario: &Scenario, leaf: &str) -> Vec<u64> {
     let record = run(scenario, 1, Options::default()).record;

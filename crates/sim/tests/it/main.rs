@@ -21,6 +21,7 @@ mod parts;
 mod pause;
 mod pause_by_class;
 mod pitfalls;
+mod programs;
 mod properties;
 mod racks;
 mod receive_window;

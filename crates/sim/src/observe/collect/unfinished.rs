@@ -14,7 +14,7 @@ pub(super) fn unfinished(
     nodes: &[AnyNode],
     flows: &[FlowRow],
 ) -> Vec<UnfinishedRow> {
-    let first_stream = world.common.connections.first().map_or(u32::MAX, |c| c.requests);
+    let first_stream = world.common.first_stream;
     let open: Vec<&FlowRow> =
         flows.iter().filter(|row| row.delivered.is_none() && row.flow < first_stream).collect();
     if open.is_empty() {

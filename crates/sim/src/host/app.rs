@@ -1,0 +1,506 @@
+//! Programs of a host: what its applications do, and when.
+//!
+//! This is the one place that decides when a host begins to send. Flows with a time of their own are a program of `At` and `Send` that is
+//! read from the table of flows. All other programs come as operations. They go on when something that they wait for is over: a delivery, the
+//! last acknowledgement of a message, a signal, a time. Packets in between do not come here.
+
+use super::Host;
+use super::flow_map::{DONE, FlowMap};
+use super::timers::Due;
+use forebay_engine::{LinkId, Out};
+use forebay_scenario::program::{Op, Program, Signal};
+use forebay_units::{Bytes, Span, Time};
+use forebay_wire::{FlowId, Kind, Packet};
+use std::collections::{BTreeMap, VecDeque};
+
+/// No flow.
+const NONE: u32 = u32::MAX;
+
+/// An operation: the program, and its number there.
+type OpId = (u32, u32);
+
+/// All programs of a host, but for those of flows with a time of their own.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Apps {
+    programs: Vec<Running>,
+    begun: bool,
+    lines: Vec<Line>,
+    of: FlowMap, // flow to index in `lines`
+    signals: BTreeMap<(u16, u32), Signals>,
+    timers: Vec<Timed>, // by what their timers say; those that came up are free
+    free: Vec<u32>,
+    ready: VecDeque<OpId>,           // wait for nothing more
+    links: Vec<(u32, LinkId, Span)>, // to hosts that are notified, with the delay of each; sorted
+    /// Flows that began after an operation on another flow was over, each with the last such flow.
+    pub waited: Vec<(u32, u32)>,
+}
+
+/// A program on its way.
+#[derive(Clone, Debug)]
+struct Running {
+    program: Program,
+    window: VecDeque<Slot>, // operations that have been read, from the oldest that is not over
+    first: u32,             // number of the first of them
+    waiting: u32,           // those that have not begun
+    read: bool,             // no more come
+    ended: Option<Time>,
+}
+
+/// An operation that has been read.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    op: Op,
+    missing: u8, // what it still waits for
+    over: bool,
+    cause: u32,     // flow whose delivery, or last acknowledgement, let it begin
+    first: u32,     // place in a list, see `edge`: the first that waits for it
+    next: [u32; 2], // for each operation that it waits for: the next that does so, too
+}
+
+const _: () = assert!(size_of::<Slot>() <= 64, "an operation costs at most a cache line");
+
+/// Wait number `which` of operation `number`, in a list that ends with 0.
+fn edge(number: u32, which: usize) -> u32 {
+    (number << 1 | which as u32) + 1
+}
+
+/// A connection with operations at this host: messages in the order in which their operations began.
+#[derive(Clone, Debug)]
+struct Line {
+    sends: VecDeque<(u64, OpId)>, // each with the byte that ends it
+    recvs: VecDeque<(u64, OpId)>,
+    written: u64,
+    expected: u64,
+    delivered: u64, // as far as it was reported
+}
+
+/// A signal as it comes to this host.
+#[derive(Clone, Debug, Default)]
+struct Signals {
+    came: u32,
+    waiting: Vec<(u32, OpId)>, // each with how often it has to come
+}
+
+/// What a timer is for.
+#[derive(Clone, Copy, Debug)]
+enum Timed {
+    Op(OpId),
+    Signal { of: (u16, u32), cause: u32 },
+}
+
+impl Apps {
+    /// Programs that the run waits for: the entry of each, and when its last operation was over.
+    pub fn ends(&self) -> impl Iterator<Item = (u16, Option<Time>)> {
+        let awaited = self.programs.iter().filter(|of| of.program.awaited);
+        awaited.map(|of| (of.program.traffic, of.ended))
+    }
+
+    /// Reads operations of a program, as many as may wait.
+    fn read(&mut self, which: u32) {
+        let Self { programs, signals, ready, .. } = self;
+        let of = &mut programs[which as usize];
+        while !of.read && of.waiting < of.program.ahead.max(1) {
+            let Some(step) = of.program.ops.next() else {
+                of.read = true;
+                break;
+            };
+            let number = of.first + of.window.len() as u32;
+            let mut slot =
+                Slot { op: step.op, missing: 0, over: false, cause: NONE, first: 0, next: [0; 2] };
+            for (i, back) in step.after.back.into_iter().enumerate().filter(|(_, back)| *back > 0) {
+                let target = number.checked_sub(back).and_then(|n| n.checked_sub(of.first));
+                let Some(target) = target.and_then(|at| of.window.get_mut(at as usize)) else {
+                    continue; // over, and forgotten
+                };
+                if !target.over {
+                    slot.next[i] = std::mem::replace(&mut target.first, edge(number, i));
+                    slot.missing += 1;
+                }
+            }
+            if step.after.count > 0 {
+                let signal = signals.entry((of.program.traffic, step.after.tag)).or_default();
+                if signal.came < step.after.count {
+                    signal.waiting.push((step.after.count, (which, number)));
+                    slot.missing += 1;
+                }
+            }
+            if slot.missing == 0 {
+                ready.push_back((which, number));
+            }
+            of.window.push_back(slot);
+            of.waiting += 1;
+        }
+    }
+
+    fn slot(&mut self, (which, number): OpId) -> &mut Slot {
+        let of = &mut self.programs[which as usize];
+        &mut of.window[(number - of.first) as usize]
+    }
+
+    /// One of the things that an operation waits for is over.
+    fn met(&mut self, id: OpId, cause: u32) {
+        let slot = self.slot(id);
+        slot.missing -= 1;
+        slot.cause = cause;
+        if slot.missing == 0 {
+            self.ready.push_back(id);
+        }
+    }
+
+    /// An operation is over: others may begin. True if it was the last of a program that the run waits for.
+    fn over(&mut self, now: Time, id: OpId, cause: u32) -> bool {
+        let slot = self.slot(id);
+        slot.over = true;
+        let mut next = std::mem::take(&mut slot.first);
+        while next > 0 {
+            let (number, which) = ((next - 1) >> 1, (next - 1) & 1);
+            let waiting = (id.0, number);
+            next = self.slot(waiting).next[which as usize];
+            self.met(waiting, cause);
+        }
+        let of = &mut self.programs[id.0 as usize];
+        while of.window.front().is_some_and(|slot| slot.over) {
+            of.window.pop_front();
+            of.first += 1;
+        }
+        of.ends(now)
+    }
+
+    /// A signal came.
+    fn signalled(&mut self, of: (u16, u32), cause: u32) {
+        let signal = self.signals.entry(of).or_default();
+        signal.came += 1;
+        let came = signal.came;
+        let met: Vec<OpId> =
+            signal.waiting.extract_if(.., |(count, _)| *count <= came).map(|of| of.1).collect();
+        met.into_iter().for_each(|id| self.met(id, cause));
+    }
+
+    /// A timer for this.
+    fn timer(&mut self, timed: Timed) -> u32 {
+        match self.free.pop() {
+            Some(at) => {
+                self.timers[at as usize] = timed;
+                at
+            }
+            None => {
+                self.timers.push(timed);
+                self.timers.len() as u32 - 1
+            }
+        }
+    }
+
+    /// The connection of a flow, as operations at this host know it.
+    fn line(&mut self, flow: u32) -> &mut Line {
+        let index = self.of.get(FlowId(flow)).unwrap_or_else(|| {
+            let (sends, recvs) = (VecDeque::new(), VecDeque::new());
+            self.lines.push(Line { sends, recvs, written: 0, expected: 0, delivered: 0 });
+            self.of.set(FlowId(flow), self.lines.len() as u32 - 1);
+            self.lines.len() as u32 - 1
+        });
+        &mut self.lines[index as usize]
+    }
+}
+
+impl Running {
+    /// Whether it has just ended, and the run waits for that.
+    fn ends(&mut self, now: Time) -> bool {
+        let ends = self.read && self.window.is_empty() && self.ended.is_none();
+        if ends {
+            self.ended = Some(now);
+        }
+        ends && self.program.awaited
+    }
+}
+
+impl Host {
+    /// Adds a program. `links`: control links to the hosts that it notifies.
+    pub fn add_program(&mut self, program: Program, links: Vec<(u32, LinkId, Span)>) {
+        let apps = self.apps.get_or_insert_default();
+        self.nic.extended |= program.awaited;
+        apps.links = links;
+        let (window, first, waiting) = (VecDeque::new(), 0, 0);
+        apps.programs.push(Running { program, window, first, waiting, read: false, ended: None });
+        self.plan_next();
+        self.settle_next();
+    }
+
+    /// Programs of this host, but for those of flows with a time of their own.
+    pub fn apps(&self) -> Option<&Apps> {
+        self.apps.as_deref()
+    }
+
+    /// Whether programs here wait for their beginning.
+    pub(super) fn has_new_programs(&self) -> bool {
+        self.apps.as_ref().is_some_and(|apps| !apps.begun)
+    }
+
+    /// Programs begin.
+    #[cold]
+    pub(super) fn begin_programs(&mut self, now: Time, out: &mut impl Out<Packet>) {
+        self.with_apps(now, out, |apps, _| {
+            apps.begun = true;
+            (0..apps.programs.len() as u32).for_each(|which| apps.read(which));
+        });
+        let ended = self.apps.iter_mut().flat_map(|apps| &mut apps.programs);
+        let ended = ended.filter_map(|of| of.ends(now).then_some(())).count();
+        (0..ended).for_each(|_| out.done());
+    }
+
+    /// Lets something happen to programs, and everything follow that does so at once.
+    fn with_apps(
+        &mut self,
+        now: Time,
+        out: &mut impl Out<Packet>,
+        what: impl FnOnce(&mut Apps, &mut Self),
+    ) {
+        let Some(mut apps) = self.apps.take() else { return };
+        what(&mut apps, self);
+        while let Some(id) = apps.ready.pop_front() {
+            self.begin(now, &mut apps, id, out);
+            apps.read(id.0);
+            if apps.programs[id.0 as usize].ends(now) {
+                out.done();
+            }
+        }
+        self.apps = Some(apps);
+    }
+
+    /// An operation begins.
+    fn begin(&mut self, now: Time, apps: &mut Apps, id: OpId, out: &mut impl Out<Packet>) {
+        let Slot { op, cause, .. } = *apps.slot(id);
+        let of = &mut apps.programs[id.0 as usize];
+        of.waiting -= 1;
+        let first = of.program.first;
+        let is_over = match op {
+            Op::Send { on, bytes } => self.begin_send(now, apps, (first + on, bytes.get()), id),
+            Op::Recv { on, bytes } => self.begin_recv(apps, (first + on, bytes.get()), id),
+            Op::Compute(span) => !self.wait(now, apps, now.saturating_add(span), Timed::Op(id)),
+            Op::At(time) => !self.wait(now, apps, time, Timed::Op(id)),
+            Op::Signal(signal) => {
+                self.signal(now, apps, signal, cause, out);
+                true
+            }
+        };
+        if is_over {
+            let cause = apps.slot(id).cause;
+            if apps.over(now, id, cause) {
+                out.done();
+            }
+        }
+    }
+
+    /// Waits until `at`. False if that is not later.
+    fn wait(&mut self, now: Time, apps: &mut Apps, at: Time, what: Timed) -> bool {
+        if at > now {
+            let timer = apps.timer(what);
+            self.timers.push(at, Due::App, timer);
+        }
+        at > now
+    }
+
+    /// A flow begins, or bytes are written onto a connection that stays open. True if all are acknowledged at once.
+    fn begin_send(
+        &mut self,
+        now: Time,
+        apps: &mut Apps,
+        (flow, bytes): (u32, u64),
+        id: OpId,
+    ) -> bool {
+        let cause = apps.slot(id).cause;
+        let line = apps.line(flow);
+        line.written += bytes;
+        let is_whole = self.common.flows[flow as usize].size != Bytes::ZERO;
+        if bytes == 0 && line.sends.is_empty() {
+            return true;
+        }
+        line.sends.push_back((line.written, id));
+        let awaits = line.sends[0].0;
+        if self.send.of.get(FlowId(flow)).is_none() {
+            if cause != NONE && cause != flow {
+                apps.waited.push((flow, cause));
+            }
+            self.start(now, flow);
+        }
+        if is_whole {
+            return false;
+        }
+        let Some(slot) = self.send.slot(FlowId(flow)) else { return false }; // it gave up
+        let sending = &mut self.send.slots[slot as usize];
+        sending.awaits = awaits;
+        sending.sender.app_write(now, Bytes::new(bytes), false);
+        self.wake_sender(now, slot);
+        false
+    }
+
+    /// Bytes are to be received. True if they have been.
+    fn begin_recv(&mut self, apps: &mut Apps, (flow, bytes): (u32, u64), id: OpId) -> bool {
+        let slot = self.receive.of.get(FlowId(flow));
+        let is_whole = self.common.flows[flow as usize].size != Bytes::ZERO;
+        let came = match slot {
+            Some(slot) if slot != DONE && !is_whole => self.taken(slot),
+            _ => 0,
+        };
+        let line = apps.line(flow);
+        if is_whole {
+            let is_over = slot == Some(DONE);
+            if !is_over {
+                line.recvs.push_back((bytes, id));
+            }
+            apps.slot(id).cause = flow;
+            return is_over;
+        }
+        line.delivered = line.delivered.max(came);
+        line.expected += bytes;
+        if line.expected <= line.delivered && line.recvs.is_empty() {
+            apps.slot(id).cause = flow;
+            return true;
+        }
+        line.recvs.push_back((line.expected, id));
+        if let Some(slot) = slot {
+            self.receive.slots[slot as usize].awaits = line.recvs[0].0;
+        }
+        false
+    }
+
+    /// Bytes of a connection that its application has, as far as that is known without its reading.
+    fn taken(&self, slot: u32) -> u64 {
+        let receiver = &self.receive.slots[slot as usize].receiver;
+        let read_later = self.memory.as_ref().is_some_and(|memory| memory.reads(receiver.copies()));
+        if read_later { 0 } else { receiver.delivered().get() }
+    }
+
+    /// Byte of a connection that ends here of which a program waits to hear, if one does.
+    pub(super) fn awaited(&self, flow: u32) -> Option<u64> {
+        let apps = self.apps.as_ref()?;
+        let line = &apps.lines[apps.of.get(FlowId(flow))? as usize];
+        line.recvs.front().map(|first| first.0)
+    }
+
+    /// Notifies a host.
+    fn signal(
+        &mut self,
+        now: Time,
+        apps: &mut Apps,
+        signal: Signal,
+        cause: u32,
+        out: &mut impl Out<Packet>,
+    ) {
+        let Signal { to, traffic, tag, delay, before } = signal;
+        if now >= before {
+            return;
+        }
+        let Ok(at) = apps.links.binary_search_by_key(&to, |link| link.0) else {
+            assert!(
+                apps.programs.iter().any(|of| of.program.host == to),
+                "a control link leads to each host that is notified"
+            );
+            let of = (traffic, tag);
+            if !self.wait(now, apps, now.saturating_add(delay), Timed::Signal { of, cause }) {
+                apps.signalled(of, cause);
+            }
+            return;
+        };
+        let (_, link, shortest) = apps.links[at];
+        // The rest of the delay is the receiver's: links are FIFO, and signals of shorter delays may share one.
+        let seq = delay.saturating_sub(shortest).as_ps();
+        let (flow, kind) = (FlowId(tag), Kind::Control);
+        let go = Packet { flow, seq, kind, word: traffic, stamp: cause, ..Packet::default() };
+        out.push(link, now, &go);
+    }
+
+    /// A signal of another host came over a control link.
+    #[cold]
+    pub(super) fn on_signal(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
+        let (of, cause) = ((packet.word, packet.flow.0), packet.stamp);
+        let at = now + Span::from_ps(packet.seq);
+        self.with_apps(now, out, |apps, host| {
+            if !host.wait(now, apps, at, Timed::Signal { of, cause }) {
+                apps.signalled(of, cause);
+            }
+        });
+    }
+
+    /// A time of a program has come.
+    pub(super) fn app_due(&mut self, now: Time, timer: u32, out: &mut impl Out<Packet>) {
+        let mut done = false;
+        self.with_apps(now, out, |apps, _| {
+            apps.free.push(timer);
+            match apps.timers[timer as usize] {
+                Timed::Op(id) => {
+                    let cause = apps.slot(id).cause;
+                    done = apps.over(now, id, cause);
+                }
+                Timed::Signal { of, cause } => apps.signalled(of, cause),
+            }
+        });
+        if done {
+            out.done();
+        }
+    }
+
+    /// All of a flow has been delivered here.
+    #[cold]
+    pub(super) fn flow_delivered(&mut self, now: Time, flow: FlowId, out: &mut impl Out<Packet>) {
+        self.bytes_delivered(now, flow, u64::MAX, out);
+    }
+
+    /// All of a flow of this host has been acknowledged, or it gave up.
+    #[cold]
+    pub(super) fn flow_acked(&mut self, now: Time, flow: FlowId, out: &mut impl Out<Packet>) {
+        self.bytes_acked(now, flow, u64::MAX, out);
+    }
+
+    /// A connection has `delivered` bytes here in order, read where an application reads.
+    pub(super) fn bytes_delivered(
+        &mut self,
+        now: Time,
+        flow: FlowId,
+        delivered: u64,
+        out: &mut impl Out<Packet>,
+    ) {
+        let is_known = |apps: &&mut Box<Apps>| apps.begun && apps.of.get(flow).is_some();
+        let Some(apps) = self.apps.as_mut().filter(is_known) else { return };
+        let line = apps.line(flow.0);
+        line.delivered = line.delivered.max(delivered);
+        let over = ended(&mut line.recvs, delivered);
+        let awaits = line.recvs.front().map_or(u64::MAX, |first| first.0);
+        if let Some(slot) = self.receive.of.get(flow).filter(|slot| *slot != DONE) {
+            self.receive.slots[slot as usize].awaits = awaits;
+        }
+        self.ops_over(now, flow, over, out);
+    }
+
+    /// A connection has `acked` bytes acknowledged here, where it begins.
+    pub(super) fn bytes_acked(
+        &mut self,
+        now: Time,
+        flow: FlowId,
+        acked: u64,
+        out: &mut impl Out<Packet>,
+    ) {
+        let is_known = |apps: &&mut Box<Apps>| apps.of.get(flow).is_some();
+        let Some(apps) = self.apps.as_mut().filter(is_known) else { return };
+        let line = apps.line(flow.0);
+        let over = ended(&mut line.sends, acked);
+        let awaits = line.sends.front().map_or(u64::MAX, |first| first.0);
+        if let Some(slot) = self.send.slot(flow) {
+            self.send.slots[slot as usize].awaits = awaits;
+        }
+        self.ops_over(now, flow, over, out);
+    }
+
+    fn ops_over(&mut self, now: Time, flow: FlowId, over: Vec<OpId>, out: &mut impl Out<Packet>) {
+        let mut done = 0;
+        self.with_apps(now, out, |apps, _| {
+            done = over.into_iter().filter(|id| apps.over(now, *id, flow.0)).count();
+        });
+        (0..done).for_each(|_| out.done());
+    }
+}
+
+/// Takes the operations that end by byte `upto`.
+fn ended(of: &mut VecDeque<(u64, OpId)>, upto: u64) -> Vec<OpId> {
+    let n = of.iter().take_while(|one| one.0 <= upto).count();
+    of.drain(..n).map(|one| one.1).collect()
+}
