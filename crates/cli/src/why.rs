@@ -10,8 +10,8 @@ use forebay_record::why::{
 use forebay_record::{About, ConnectionRow, FlowRow, RpcRow, RunDir, RunRecord};
 use forebay_sim::Options;
 use forebay_study::about::is_under_python;
-use forebay_study::why::{NoAnswer, Wanted, again};
-use forebay_units::{Span, human};
+use forebay_study::why::{Answer, NoAnswer, Wanted, again};
+use forebay_units::{Span, Time, human};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -43,21 +43,21 @@ pub fn why(args: &Why) -> Result<(), Failure> {
     }
     let chosen = choose(args, run, &about)?;
     let (flows, rpcs) = (chosen.wanted.flows.len(), chosen.wanted.rpcs.len());
-    let rows = match chosen.wanted.is_empty() {
-        true => Vec::new(),
+    let Answer { rows, waited } = match chosen.wanted.is_empty() {
+        true => Answer::default(),
         false => {
             let what = [(flows, "flow"), (rpcs, "RPC")].into_iter().filter(|(n, _)| *n > 0);
             let what: Vec<String> = what.map(|(n, of)| human::counted(n, of)).collect();
             let what = what.join(" and ");
             say::note(&format!("running seed {} again, and following {what}", run.seed));
             let how = (Options::default(), Vec::new());
-            let rows = again(&scenario, run, &chosen.wanted, how, &|| false);
-            let rows = rows.map_err(|no| failed(&no, args, run))?;
-            RunDir::explain(dir, run.seed, rows.clone())?;
-            rows
+            let answer = again(&scenario, run, &chosen.wanted, how, &|| false);
+            let answer = answer.map_err(|no| failed(&no, args, run))?;
+            RunDir::explain(dir, run.seed, answer.rows.clone())?;
+            answer
         }
     };
-    let of = Of { chosen: &chosen, about: &about, run, rows: &rows };
+    let of = Of { chosen: &chosen, about: &about, run, rows: &rows, waited: &waited };
     match args.json {
         true => say::json(&of.json()),
         false => say::data(&of.text()),
@@ -129,7 +129,7 @@ fn choose<'a>(args: &Why, run: &'a RunRecord, about: &About) -> Result<Chosen<'a
         };
         let name = format!("flow {flow}");
         if !is_explained(row) {
-            let of_flow = open_flows(run, forebay_units::Time::ZERO).into_iter();
+            let of_flow = open_flows(run, Time::ZERO).into_iter();
             let open: Vec<OpenFlow<'_>> = of_flow.filter(|one| one.flow.flow == flow).collect();
             if open.is_empty() {
                 return Err(Failure::Input(format!(
@@ -182,10 +182,14 @@ struct Of<'a> {
     about: &'a About,
     run: &'a RunRecord,
     rows: &'a [WhyRow],
+    waited: &'a [(u32, u32)], // flows that began after others
 }
 
 /// Ports in a table for people; those that cost less than a thousandth are left out.
 const ROWS: usize = 12;
+
+/// Sentences about flows that wait for each other.
+const LONGEST_CHAIN: usize = 8;
 
 /// Flows in the list of the slowest.
 const SLOWEST: usize = 10;
@@ -221,7 +225,46 @@ impl Of<'_> {
     fn sentences(&self) -> Vec<String> {
         let (open, complete) = &self.chosen.open;
         let open = open_sentence(open, *complete, self.run.end);
-        open.into_iter().chain(self.explained()).collect()
+        open.into_iter().chain(self.explained()).chain(self.waits()).collect()
+    }
+
+    /// Flow whose delivery, or last acknowledgement, let another begin.
+    fn waited_for(&self, flow: u32) -> Option<u32> {
+        let at = self.waited.binary_search_by_key(&flow, |one| one.0).ok()?;
+        Some(self.waited[at].1)
+    }
+
+    /// Of one flow that is explained alone: the flows that it waited for, the last first.
+    fn waits(&self) -> Vec<String> {
+        let [flow] = self.chosen.wanted.flows[..] else { return Vec::new() };
+        let mut sentences = Vec::new();
+        let (mut flow, mut began) = (flow, None);
+        while let Some(other) = self.waited_for(flow) {
+            let (Some(row), Some(before)) =
+                (self.flow(Whose::Flow(flow)), self.flow(Whose::Flow(other)))
+            else {
+                break;
+            };
+            began = Some(before.start);
+            if sentences.len() < LONGEST_CHAIN {
+                let ends =
+                    format!("{} -> {}", host(self.run, before.src), host(self.run, before.dst));
+                let when = match before.delivered.filter(|at| *at <= row.start) {
+                    Some(at) => {
+                        let later = human::micros(row.start.since(at).as_ps() as f64 / 1e6);
+                        format!("it began {later} after the delivery")
+                    }
+                    None => "it began after one of its messages".into(),
+                };
+                sentences.push(format!("Flow {flow} waited for flow {other}, {ends}: {when}."));
+            }
+            flow = other;
+        }
+        if let Some(began) = began.filter(|_| sentences.len() > 1) {
+            let at = human::micros(began.since(Time::ZERO).as_ps() as f64 / 1e6);
+            sentences.push(format!("The first of this chain, flow {flow}, began at {at}."));
+        }
+        sentences
     }
 
     fn explained(&self) -> Vec<String> {
@@ -323,6 +366,7 @@ impl Of<'_> {
                     "size_bytes": flow.size.get(),
                     "fct_ps": flow.fct().map(Span::as_ps),
                     "ideal_fct_ps": flow.ideal.as_ps(),
+                    "waited_for": self.waited_for(flow.flow),
                     "parts": parts(&rows),
                 }));
             } else if let Some(rpc) = self.rpc(whose) {

@@ -239,7 +239,7 @@ impl Results {
         if let Some(error) = signal.into_inner().or(raised.take()) {
             return Err(error);
         }
-        let rows = rows?;
+        let rows = rows?.rows;
         let all: Vec<&WhyRow> = rows.iter().collect();
         let said = sentences("slowest", &all, run, &self.about);
         let said: Vec<String> = open.into_iter().chain(said).collect();

@@ -90,7 +90,7 @@ impl Work<'_> {
         }
         let stop = || watch.stop.load(Ordering::Relaxed);
         match why::again(self.scenario, run, &wanted, (self.options, self.around.laws()), &stop) {
-            Ok(rows) => run.why = rows,
+            Ok(answer) => run.why = answer.rows,
             Err(no) => warn(&no.to_string()),
         }
     }

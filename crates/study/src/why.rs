@@ -75,6 +75,15 @@ impl Wanted {
     }
 }
 
+/// Where completion times went.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answer {
+    /// Parts of each flow and RPC.
+    pub rows: Vec<WhyRow>,
+    /// Flows that began after others, each with the last that it waited for.
+    pub waited: Vec<(u32, u32)>,
+}
+
 /// Runs the seed of `run` again, follows these flows and RPCs, and returns their parts. All of them are complete.
 ///
 /// # Errors
@@ -85,7 +94,7 @@ pub fn again(
     wanted: &Wanted,
     how: (Options, Vec<(String, Own)>),
     stop: &dyn Fn() -> bool,
-) -> Result<Vec<WhyRow>, NoAnswer> {
+) -> Result<Answer, NoAnswer> {
     let times = |run: &RunRecord, flow: u32| {
         let at = run.flows.binary_search_by_key(&flow, |row| row.flow).ok()?;
         Some((run.flows[at].start, run.flows[at].delivered?))
@@ -120,7 +129,7 @@ pub fn again(
             || vec![Piece { part: Part::Unexplained, link: None, behind: None, from, to }];
         all.extend(rows_of(Whose::Rpc(call.rpc), &pieces.unwrap_or_else(unknown), &log));
     }
-    Ok(all)
+    Ok(Answer { rows: all, waited: second.waited })
 }
 
 /// Whether something took as long in the second run as in the first.

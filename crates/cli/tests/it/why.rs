@@ -156,3 +156,30 @@ fn an_rpc_is_explained_and_adds_up() {
         ran.err
     );
 }
+
+#[test]
+fn a_flow_that_waited_for_others_says_so() {
+    let here = Scratch::new();
+    let star = "version = 1\nstop = { time = \"1s\" }\n[fabric]\nkind = \"star\"\nhosts = 4\n\
+                host_link = { rate = \"10Gbps\", delay = \"1us\" }\n[transport]\nkind = \"tcp\"\nlaw = \"reno\"\n";
+    let chain = "[[traffic]]\nkind = \"list\"\ncontrol_delay = \"2us\"\nflows = [\n\
+        { from = \"host[0]\", to = \"host[1]\", size = \"10KB\", at = \"5us\", fires = \"one\" },\n\
+        { from = \"host[1]\", to = \"host[2]\", size = \"10KB\", after = \"one\", fires = \"two\" },\n\
+        { from = \"host[2]\", to = \"host[3]\", size = \"10KB\", after = \"two\", compute = \"5us\" },\n]\n";
+    here.write("chain.toml", &format!("{star}{chain}"));
+    here.run(&["run", "chain.toml", "--out", "a", "--quiet"]).ends(0);
+    let said = here.run(&["why", "a", "--flow", "2"]).ends(0).out;
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    for sentence in [
+        "Flow 2 waited for flow 1, host[1] -> host[2]: it began 7.00 us after the delivery.",
+        "Flow 1 waited for flow 0, host[0] -> host[1]: it began 2.00 us after the delivery.",
+        "The first of this chain, flow 0, began at 5.00 us.",
+    ] {
+        assert!(said.contains(sentence), "{said}");
+    }
+    let json = here.run(&["why", "a", "--flow", "2", "--json"]).ends(0).out;
+    let json: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["flows"][0]["waited_for"], 1);
+    let first = here.run(&["why", "a", "--flow", "0"]).ends(0).out;
+    assert!(!first.contains("waited for flow"), "{first}");
+}
