@@ -17,6 +17,7 @@ const USES: [(&str, &[&str]); 28] = [
     ("transport", &["units", "laws", "wire"]),
     ("net", &["units", "laws", "wire", "engine"]),
     ("record", &["units"]),
+    ("jobs", &["units"]),
     ("scenario", &["units", "laws", "host"]),
     (
         "sim",
@@ -68,7 +69,8 @@ const USES: [(&str, &[&str]); 28] = [
 ];
 
 /// Crates of one simulation: no text of users, no law by name.
-const MODELS: [&str; 8] = ["units", "engine", "wire", "net", "host", "transport", "sim", "record"];
+const MODELS: [&str; 9] =
+    ["units", "engine", "wire", "net", "host", "transport", "sim", "record", "jobs"];
 
 /// Files outside `scenario` that parse TOML or JSON, and of whom.
 const PARSERS: [&str; 11] = [
