@@ -57,10 +57,10 @@ const READ_HIT: f64 = 20.0;
 /// Fixed-point units of a line.
 const UNIT: u64 = 1 << 20;
 
-/// Mean latency of reading a line that the NIC wrote, in ns, where memory takes `memory` ns and has the share `missing` of them.
+/// Mean latency of reading a line that the NIC wrote, in ns, where memory takes `memory` ns and has the share `missing` of them, and the cache takes `hit`.
 #[inline]
-fn read_latency(missing: f64, memory: f64) -> f64 {
-    missing * memory + (1.0 - missing) * READ_HIT
+fn read_latency(missing: f64, memory: f64, hit: f64) -> f64 {
+    missing * memory + (1.0 - missing) * hit
 }
 
 /// Units in lines.

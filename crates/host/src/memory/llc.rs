@@ -14,7 +14,7 @@
 use super::buffers::Congestion;
 use super::iio::{Holds, Landing};
 use super::receive_queue::{QueueTotals, ReceiveQueue};
-use super::settings::{CacheModel, DdioSettings, IommuSettings, RING};
+use super::settings::{CACHE_LATENCY, CacheModel, DdioSettings, IommuSettings, RING};
 use forebay_units::Span;
 use forebay_wire::Packet;
 
@@ -37,6 +37,7 @@ pub(super) struct Llc {
     queue: Option<Box<ReceiveQueue>>,
     states: [f64; 4], // time in each of the queue's, ns
     hit: f64,         // under DDIO, walks included, ns
+    read_hit: f64,    // of a core's line that is in the cache, ns
     eviction: f64,    // likewise
     iommu: IommuSettings,
     walking: f64, // what walks add to a line's time in its slot, of `memory` and `hit`, ns
@@ -69,6 +70,7 @@ impl Llc {
             queue,
             states: [0.0; 4],
             hit,
+            read_hit: in_ns(ddio.map_or(CACHE_LATENCY, |ddio| ddio.cache_latency)),
             eviction,
             iommu,
             walking: 0.0,
@@ -111,6 +113,12 @@ impl Llc {
         if let Some(queue) = self.queue() {
             queue.land(nic, packet);
         }
+    }
+
+    /// Latency of a line that a core reads and that hits the cache, ns.
+    #[inline]
+    pub(super) fn read_hit(&self) -> f64 {
+        self.read_hit
     }
 
     /// A core begins to read buffers of which it misses this share.

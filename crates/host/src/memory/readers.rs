@@ -73,6 +73,7 @@ struct Core {
     done: f64,               // share of its stage
     time: f64,               // that this takes in all, as memory is, ns
     rounds: f64,             // in which it waits for memory
+    used: bool,              // has had work
     waiting: VecDeque<Work>, // for it
 }
 
@@ -159,7 +160,8 @@ pub(super) struct Readers {
     working: Vec<bool>,  // by core, as the stages of others are priced
     unread: u64,
     finished: VecDeque<(usize, Read)>,
-    in_use: u32,
+    in_use: u32,      // cores up to the last that has had work
+    used: u32,        // of these, that have had some
     busy: f64,        // sum over cores of the time they worked, in ns
     parts: Vec<Part>, // by NIC, if there are several
 }
@@ -218,6 +220,7 @@ impl Readers {
             unread: 0,
             finished: VecDeque::new(),
             in_use: 0,
+            used: 0,
             busy: 0.0,
             parts: if nics > 1 { vec![Part::default(); nics] } else { Vec::new() },
         }
@@ -250,6 +253,8 @@ impl Readers {
         let mut work = Work { read, nic, at, fragments, traffic, buffers: 0, fixed, lines };
         self.unread += read.bytes;
         let core = core as usize % cores;
+        self.used += u32::from(!self.cores[core].used);
+        self.cores[core].used = true;
         let idle = self.cores[core].work.is_none();
         if let Some(queue) = llc.queue() {
             let of_core = &mut self.buffers[core];
@@ -274,9 +279,10 @@ impl Readers {
     /// until a core is done with it.
     #[inline]
     pub(super) fn price(&mut self, latency: f64, llc: &Llc) -> f64 {
-        let per_line = read_latency(llc.missing(), latency) * self.per_line_in_flight;
+        let per_line =
+            read_latency(llc.missing(), latency, llc.read_hit()) * self.per_line_in_flight;
         if self.each_for_itself {
-            return self.price_each(latency, per_line);
+            return self.price_each(latency, per_line, llc.read_hit());
         }
         let mut least = f64::INFINITY;
         for core in &mut self.cores[..self.in_use as usize] {
@@ -287,12 +293,12 @@ impl Readers {
 
     /// Prices each core by itself: cores differ in their misses, or in whether the sibling thread works.
     #[inline(never)]
-    fn price_each(&mut self, latency: f64, per_line: f64) -> f64 {
+    fn price_each(&mut self, latency: f64, per_line: f64, hit: f64) -> f64 {
         let (cores, mut least) = (self.cores.len(), f64::INFINITY);
         if self.beside_another == 1.0 && !self.buffers.is_empty() {
             for (core, of_core) in self.cores[..self.in_use as usize].iter_mut().zip(&self.buffers)
             {
-                let per_line = of_core.traffic.latency(latency) * self.per_line_in_flight;
+                let per_line = of_core.traffic.latency(latency, hit) * self.per_line_in_flight;
                 core.price(latency, per_line, 1.0, &mut least);
             }
             return least;
@@ -301,7 +307,7 @@ impl Readers {
         self.working.extend(self.cores.iter().map(|core| core.work.is_some()));
         for (i, core) in self.cores[..self.in_use as usize].iter_mut().enumerate() {
             let per_line = self.buffers.get(i).map_or(per_line, |of_core| {
-                of_core.traffic.latency(latency) * self.per_line_in_flight
+                of_core.traffic.latency(latency, hit) * self.per_line_in_flight
             });
             let other = self.working[(i + cores / 2) % cores];
             let longer = if other { self.beside_another } else { 1.0 };
@@ -368,7 +374,9 @@ impl Readers {
             if core.done >= DONE && work.at == Stage::Work {
                 work.at = Stage::Reads;
                 let missing = if BY_BUFFER { buffers[i].traffic.missing } else { llc.missing() };
-                work.fixed = work.lines * read_latency(missing, 0.0) * self.per_line_in_flight;
+                work.fixed = work.lines
+                    * read_latency(missing, 0.0, llc.read_hit())
+                    * self.per_line_in_flight;
                 core.rounds = rounds(work.lines, missing, self.settings.lines_in_flight);
                 core.done = 0.0;
             } else if core.done >= DONE {
@@ -435,22 +443,24 @@ impl Readers {
         self.unread
     }
 
-    /// Cores that have had work.
+    /// Number of cores that have had work.
     pub(super) fn in_use(&self) -> u32 {
-        self.in_use
+        self.used
     }
 
     /// Whether work waits for every core that has ever had some.
     pub(super) fn all_late(&self) -> bool {
         let cores = &self.cores[..self.in_use as usize];
         if self.buffers.is_empty() {
-            return self.in_use > 0 && cores.iter().all(|core| !core.waiting.is_empty());
+            let late = |core: &Core| !core.used || !core.waiting.is_empty();
+            return self.used > 0 && cores.iter().all(late);
         }
         let late = |(core, of_core): (&Core, &Buffers)| match &of_core.polled {
+            _ if !core.used => true,
             Some(polled) => polled.waiting > 0,
             None => !core.waiting.is_empty(),
         };
-        self.in_use > 0 && cores.iter().zip(&self.buffers).all(late)
+        self.used > 0 && cores.iter().zip(&self.buffers).all(late)
     }
 
     /// Whether no core works.

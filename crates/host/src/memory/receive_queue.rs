@@ -61,10 +61,10 @@ pub(super) struct Traffic {
 }
 
 impl Traffic {
-    /// How long a line takes, one at a time, where memory takes `memory` ns.
+    /// How long a line takes, one at a time, where memory takes `memory` ns and the cache `hit`.
     #[inline]
-    pub(super) fn latency(&self, memory: f64) -> f64 {
-        read_latency(self.missing, memory) + self.fetched * memory
+    pub(super) fn latency(&self, memory: f64, hit: f64) -> f64 {
+        read_latency(self.missing, memory, hit) + self.fetched * memory
     }
 }
 

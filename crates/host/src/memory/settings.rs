@@ -223,6 +223,9 @@ pub struct DdioSettings {
     /// With DDIO: model of what the cache holds. Default: "share".
     #[serde(rename = "cache_model", skip_serializing_if = "CacheModel::is_default")]
     pub model: CacheModel,
+    /// With DDIO: latency of a line that a core reads and that hits the cache, 1ns to 1ms. Default: 20ns (our choice: some 65 cycles at 3.3 GHz).
+    #[serde(skip_serializing_if = "is_usual_cache_latency")]
+    pub cache_latency: Span,
     /// With cache_model = "buffers": receive queue of the host, or of each of its flows. No default.
     #[serde(rename = "rq", skip_serializing_if = "Option::is_none")]
     pub queue: Option<QueueSettings>,
@@ -239,11 +242,19 @@ impl Default for DdioSettings {
             cache: Bytes::new(24_750_000),
             cache_ways: 11,
             ways: 2,
+            cache_latency: CACHE_LATENCY,
             model: CacheModel::Share,
             queue: None,
             buffers: RING,
         }
     }
+}
+
+/// Assumption: some 65 cycles at 3.3 GHz.
+pub(super) const CACHE_LATENCY: Span = Span::from_ns(20);
+
+fn is_usual_cache_latency(of: &Span) -> bool {
+    *of == CACHE_LATENCY
 }
 
 /// Receive buffers of a queue, of which each core has one: a driver's descriptors.
@@ -430,10 +441,47 @@ pub struct ReaderSettings {
     #[serde(rename = "smt_share", with = "text::thousandths")]
     #[schemars(with = "f64", range(min = 0.001, max = 1))]
     pub smt_share_permille: u32,
+    /// With smt = 2: thread of each flow, and so which flows share a core. Default: "entry".
+    #[serde(skip_serializing_if = "SmtOrder::is_default")]
+    pub smt_order: SmtOrder,
 }
 
 fn is_one(threads: &u32) -> bool {
     *threads == 1
+}
+
+/// Thread of each flow of a host whose cores have two. All but "entry" deal threads before the run, by the order of [[traffic]] and of the flows in an entry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SmtOrder {
+    /// In turn as the first data of each flow arrives. Which flows share a core may depend on the seed.
+    #[default]
+    Entry,
+    /// Each core gets one flow before any gets two: flows of a late entry share cores with flows of the first.
+    Mixed,
+    /// Flows next to each other share a core: flows of the same entry do.
+    Alike,
+    /// Each core gets one flow before any gets two, the last entry first. Flows of the first entry share cores with each other where they can.
+    Spread,
+}
+
+impl SmtOrder {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Thread of flow number `flow` of `flows`, where cores have `threads` together: thread i and thread i + threads / 2 are one core.
+    pub fn thread(self, flow: u32, flows: u32, threads: u32) -> u32 {
+        let cores = (threads / 2).max(1);
+        match self {
+            Self::Entry | Self::Mixed => flow % threads,
+            Self::Alike => flow / 2 % cores + flow % 2 * cores,
+            Self::Spread => {
+                let from_last = (flows - 1 - flow) % threads;
+                if from_last < cores { from_last } else { cores + threads - 1 - from_last }
+            }
+        }
+    }
 }
 
 /// How a core reads the lines of what it copies.
@@ -459,6 +507,7 @@ impl Default for ReaderSettings {
             reads_placed: false,
             smt: 1,
             smt_share_permille: 600,
+            smt_order: SmtOrder::Entry,
         }
     }
 }

@@ -3,7 +3,7 @@
 use forebay_host::memory::buffers::{Refresh, Reuse};
 use forebay_host::memory::settings::{
     Actuator, AntagonistSettings, CacheModel, DdioSettings, IommuSettings, LINE, Poll,
-    QueueSettings, Rnr, Trace,
+    QueueSettings, Rnr, SmtOrder, Trace,
 };
 use forebay_host::memory::{
     Handling, Landed, Limit, MemoryPath, MemorySettings, Read, STEP, Totals,
@@ -875,6 +875,39 @@ fn two_threads_of_a_core_slow_each_other_down() {
         let found = takes(smt, threads);
         assert!((found - us).abs() < 0.01, "smt = {smt}, {threads} at work: {found} us");
     }
+}
+
+/// Eight flows of one entry and two, four or eight of the next, on eight cores of two threads: how many of the late ones are alone, share a core with one of
+/// the first entry, and with one of their own; by hand.
+#[test]
+fn an_order_of_threads_says_which_flows_share_a_core() {
+    let neighbours = |order: SmtOrder, late: u32| {
+        let (early, threads) = (8, 16);
+        let thread = |flow| order.thread(flow, early + late, threads);
+        let mut at = [None; 16];
+        for flow in 0..early + late {
+            let before = at[thread(flow) as usize].replace(flow);
+            assert_eq!(before, None, "{order:?}: a thread for each");
+        }
+        let mut found = [0; 3];
+        for flow in early..early + late {
+            let sibling = at[(thread(flow) as usize + 8) % 16];
+            found[sibling.map_or(0, |other| if other < early { 1 } else { 2 })] += 1;
+        }
+        found
+    };
+    for (order, by_number) in [
+        (SmtOrder::Entry, [[0, 2, 0], [0, 4, 0], [0, 8, 0]]),
+        (SmtOrder::Mixed, [[0, 2, 0], [0, 4, 0], [0, 8, 0]]),
+        (SmtOrder::Alike, [[0, 0, 2], [0, 0, 4], [0, 0, 8]]),
+        (SmtOrder::Spread, [[2, 0, 0], [4, 0, 0], [0, 8, 0]]),
+    ] {
+        assert_eq!([2, 4, 8].map(|late| neighbours(order, late)), by_number, "{order:?}");
+    }
+    // Six: two are alone, and four share a core with one of the first entry.
+    assert_eq!(neighbours(SmtOrder::Spread, 6), [2, 4, 0]);
+    // Threads are dealt again where there are more flows.
+    assert_eq!(SmtOrder::Spread.thread(0, 17, 16), SmtOrder::Spread.thread(16, 17, 16));
 }
 
 /// CARC, section 3.1, by hand: a ring that fits the cache misses nothing whatever waits; once what waits has passed the DDIO ways all of

@@ -113,6 +113,10 @@ impl Memory {
             let (even, key) = (readers.cores + 1, at("cores"));
             judge.wrong(&key, format!("counts threads, two to a core with smt = 2; write {even}"));
         }
+        if readers.smt != 2 && judge.given(&at("smt_order")) {
+            let text = "has no effect where each core has one thread; write smt = 2 as well";
+            judge.say(&at("smt_order"), text);
+        }
         judge.throttle(&at("throttle"), &self.settings.throttle);
         let by_buffer = self.settings.ddio.is_some_and(|ddio| ddio.model == CacheModel::Buffers);
         for (i, one) in self.settings.antagonists.iter_mut().enumerate() {
@@ -148,6 +152,7 @@ impl Memory {
                 "ddio_ways",
                 "cache",
                 "cache_ways",
+                "cache_latency",
                 "cache_model",
                 "rq",
             ] {
@@ -165,6 +170,7 @@ impl Memory {
             judge.say(&key, text);
         }
         judge.latency(&at("ddio_hit"), ddio.hit);
+        judge.latency(&at("cache_latency"), ddio.cache_latency);
         if ddio.eviction > LONGEST {
             judge.latency(&at("ddio_eviction"), ddio.eviction);
         }

@@ -1967,6 +1967,18 @@ fn hosts_that_nobody_can_build() {
             "17:9: host.memory.cores: 3 counts threads, two to a core with smt = 2; write 4",
         ),
         (
+            "smt_order = \"mixed\"",
+            "17:13: host.memory.smt_order: has no effect where each core has one thread; write smt = 2 as well",
+        ),
+        (
+            "ddio = true\ncache_latency = \"2ms\"",
+            "18:17: host.memory.cache_latency: is not a latency of hardware; write from \"1ns\" to \"1ms\"",
+        ),
+        (
+            "cache_latency = \"30ns\"",
+            "17:17: host.memory.cache_latency: has no effect without DDIO; write ddio = true as well",
+        ),
+        (
             "ddio_ways = 4",
             "17:13: host.memory.ddio_ways: has no effect without DDIO; write ddio = true as well",
         ),

@@ -2,7 +2,7 @@
 
 use forebay_host::memory::buffers::{Refresh, Reuse};
 use forebay_host::memory::settings::{
-    Actuator, AntagonistSettings, Copying, DdioSettings, IommuSettings, NicSettings,
+    Actuator, AntagonistSettings, Copying, DdioSettings, IommuSettings, NicSettings, SmtOrder,
     ThrottleSettings, Trace,
 };
 use forebay_host::memory::settings::{CacheModel, Poll, QueueSettings, Rnr};
@@ -526,13 +526,17 @@ prop_compose! {
             poll: [Poll::Arrival, Poll::RoundRobin][ways as usize % 2],
         });
         let model = if queue.is_some() { CacheModel::Buffers } else { CacheModel::Share };
-        settings.ddio = ddio.then(|| DdioSettings { ways, hit: local, model, queue, ..DdioSettings::default() });
+        settings.ddio = ddio.then(|| DdioSettings { ways, hit: local, cache_latency: local, model, queue, ..DdioSettings::default() });
         settings.controller.local_read = local;
         settings.controller.read_share_permille = permille[0];
         settings.controller.posted_limit = posted_limit;
         settings.readers.lines_in_flight = lines_in_flight;
         settings.readers.reads_permille = permille[1];
         settings.readers.copying = copying;
+        if ways % 3 == 1 {
+            settings.readers.smt = 2;
+            settings.readers.smt_order = [SmtOrder::Entry, SmtOrder::Mixed, SmtOrder::Alike, SmtOrder::Spread][ways as usize % 4];
+        }
         settings.throttle = ThrottleSettings { actuator, slowing, pausing, delay, ..settings.throttle };
         let by_buffer = settings.ddio.is_some_and(|ddio| ddio.queue.is_some());
         let cached_permille = |of: u32| if by_buffer { of } else { 0 };

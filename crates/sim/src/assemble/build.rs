@@ -18,6 +18,7 @@ use crate::world::routes::Routing;
 use crate::world::timeline::{Link, Timeline};
 use crate::world::{AnyNode, World, machines};
 use forebay_engine::{LinkId, NodeId};
+use forebay_host::memory::settings::SmtOrder;
 use forebay_laws::host_driver::lockstep::Line;
 use forebay_net::{
     CLASSES, Cable, ClassPolicy, CreditClass, Fabric, Form, IngressPool, IngressSettings, Length,
@@ -37,7 +38,7 @@ use forebay_scenario::workload::{self, FlowSpec, Hosts};
 use forebay_transport::{Config, Frames};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
-use forebay_wire::Rates;
+use forebay_wire::{FlowId, Rates};
 use std::sync::Arc;
 
 /// Lays everything out, with the captures and law logs that `outputs` takes. Fails when the layout is no longer `wanted`.
@@ -324,7 +325,7 @@ impl<'a> Maker<'a> {
             }
             let alone = !machines.iter().flatten().any(|nic| nic.0 == id);
             if let Some(side) = self.nic_side(id)?.filter(|_| alone) {
-                host.with_memory(Memory::new(vec![side]));
+                host.with_memory(self.memory(&[NodeId(id)], vec![side]));
             }
             hosts.push(Box::new(host));
         }
@@ -427,7 +428,22 @@ impl<'a> Maker<'a> {
     /// The path to memory of a machine with these NICs.
     fn shared_memory(&self, nics: &[NodeId]) -> Result<Box<Memory>, SimError> {
         let sides = nics.iter().filter_map(|nic| self.nic_side(nic.0).transpose());
-        Ok(Memory::new(sides.collect::<Result<_, _>>()?))
+        Ok(self.memory(nics, sides.collect::<Result<_, _>>()?))
+    }
+
+    /// The path to memory of these NICs, whose cores have been dealt to flows.
+    fn memory(&self, nics: &[NodeId], sides: Vec<(&'a model::Memory, NicSide)>) -> Box<Memory> {
+        let readers = sides[0].0.settings.readers;
+        let mut memory = Memory::new(sides);
+        if readers.smt_order != SmtOrder::Entry {
+            let flows = (0u32..).zip(self.common.flows.iter());
+            let here = flows.filter(|(_, spec)| nics.contains(&NodeId(spec.dst)));
+            let mut here: Vec<_> = here.map(|(flow, spec)| (spec.traffic, FlowId(flow))).collect();
+            here.sort_unstable();
+            let flows: Vec<FlowId> = here.into_iter().map(|(_, flow)| flow).collect();
+            memory.deal(&flows, &readers);
+        }
+        memory
     }
 
     /// Whether a cable of `node` carries pause frames to it (`heard`) or from it.

@@ -5,6 +5,7 @@ use super::flow_map::FlowMap;
 use super::{Common, Host};
 use crate::options::SimError;
 use forebay_engine::Out;
+use forebay_host::memory::settings::{ReaderSettings, SmtOrder};
 use forebay_host::memory::{Handling, Landed, MemoryPath, Nics, Now, Read, Refusal, Totals};
 use forebay_laws::host::{Echo, Side, Watched};
 use forebay_net::trace;
@@ -171,6 +172,18 @@ impl Memory {
     pub(crate) fn due_at_any(&self) -> Time {
         let due = self.path.settled_due().min(self.side().due());
         self.sides.others().iter().fold(due, |due, side| due.min(side.due()))
+    }
+
+    /// Deals threads to `flows` in their order, where the settings say which flows share a core; else each gets one in turn as its data arrives.
+    pub(crate) fn deal(&mut self, flows: &[FlowId], readers: &ReaderSettings) {
+        let (order, of) = (readers.smt_order, flows.len() as u32);
+        if readers.smt != 2 || order == SmtOrder::Entry {
+            return;
+        }
+        for (at, flow) in (0..).zip(flows) {
+            self.core_of.set(*flow, order.thread(at, of, readers.cores));
+        }
+        self.cores = of;
     }
 
     /// The core that reads a flow; each flow gets one, in turn.

@@ -47,6 +47,88 @@ warmup = "1ms"
 
 const CONTROL: &str = "[host.override.memory.control]\nlaw = \"hostcc\"";
 
+/// Mean latency in us of requests of 64 KB on each connection of the second entry, in a server with these keys of its path to memory.
+fn latency_of_requests(keys: &str, connections: u32, seed: u64) -> f64 {
+    let scenario = scenario(&format!(
+        r#"
+version = 1
+stop = {{ time = "4ms" }}
+[fabric]
+kind = "star"
+hosts = 2
+host_link = {{ rate = "100Gbps", delay = "1us" }}
+[[host.override]]
+where = "host[1]"
+[host.override.memory]
+cores = 4
+per_kilobyte = "500ns"
+ddio = true
+{keys}
+[transport]
+kind = "tcp"
+law = "dctcp"
+mtu = "4000B"
+[[traffic]]
+kind = "rpc"
+from = "host[0]"
+to = "host[1]"
+connections = 2
+outstanding = 1
+request = "100B"
+response = "100B"
+think = "1ms"
+[[traffic]]
+kind = "rpc"
+from = "host[0]"
+to = "host[1]"
+connections = {connections}
+outstanding = 1
+request = "64KB"
+response = "100B"
+[output]
+warmup = "1ms"
+"#
+    ));
+    let record = run(&scenario, seed, Options::default()).record;
+    let of = |rpc: &&forebay_record::RpcRow| {
+        record.connections[rpc.connection as usize].traffic == 1
+            && rpc.issued > Time::from_ps(1_000_000_000)
+    };
+    let all = record.rpcs.iter().filter(of).filter_map(|rpc| rpc.latency());
+    let (sum, n) = all.fold((0.0, 0.0), |(sum, n), l| (sum + l.as_ps() as f64 * 1e-6, n + 1.0));
+    sum / n
+}
+
+/// A core at its work of 32 us alone, or with a thread beside it that halves its speed: two busy flows share a core, or each has one with a flow that rests.
+#[test]
+fn which_flows_share_a_core_follows_the_order_of_threads_and_no_seed() {
+    let of = |order: &str, seed| {
+        let keys = format!("smt = 2\nsmt_share = 0.5\nsmt_order = \"{order}\"");
+        latency_of_requests(&keys, 2, seed)
+    };
+    let [mixed, alike, spread] = ["mixed", "alike", "spread"].map(|order| of(order, 1));
+    let longer = alike - mixed;
+    assert!((30.0..36.0).contains(&longer), "{mixed} and {alike} us");
+    assert!((spread / mixed - 1.0).abs() < 0.02, "{spread} and {mixed} us");
+    for (order, first) in [("mixed", mixed), ("alike", alike), ("spread", spread)] {
+        for seed in 2..6 {
+            let found = of(order, seed);
+            assert!((found / first - 1.0).abs() < 0.02, "{order}, seed {seed}: {found} us");
+        }
+    }
+}
+
+/// 64 KB are 1,000 lines, of which a copy reads 1.046 each, 13 at once: 100 ns more for each are 8.05 us.
+#[test]
+fn a_read_that_hits_the_cache_takes_the_latency_of_the_cache() {
+    let of = |latency: &str| {
+        let queue = "cache_model = \"buffers\"\nrq = { depth = 1024, buffer = \"4KiB\" }";
+        latency_of_requests(&format!("cache_latency = \"{latency}\"\n{queue}"), 1, 1)
+    };
+    let longer = of("120ns") - of("20ns");
+    assert!((longer / 8.05 - 1.0).abs() < 0.03, "{longer} us");
+}
+
 #[test]
 fn looking_at_a_path_to_memory_changes_nothing() {
     for control in ["", CONTROL] {
