@@ -22,7 +22,7 @@ FOREBAY = ROOT / "target/release/forebay"
 SUITES = ["analytic", "linux", "rdma", "htsim", "expresspass", "homa", "ndp", "aeolus", "hiercc", "hostcc", "tcp-nv", "carc"]
 # A quick run of each of these takes five seconds of CPU or more.
 SLOW = ["rdma", "hiercc", "hostcc", "tcp-nv", "carc"]
-PARTS = {"carc": "carc/lifo"}  # one reading of six, since all take a minute of CPU
+PARTS = {"carc": "carc/lifo16six"}  # the reading of the verdict, since each takes half a minute of CPU
 KINDS = ["out", "empty", "not-run"]
 
 
@@ -47,7 +47,7 @@ def written(suite, found):
 
 def spread(suite):
     """Runs a suite with five sets of seeds, and writes how many rows are in, and which change."""
-    command = [FOREBAY, "reproduce", suite, "--quick", "--seeds", "5", "--json", "--progress", "off"]
+    command = [FOREBAY, "reproduce", PARTS.get(suite, suite), "--quick", "--seeds", "5", "--json", "--progress", "off"]
     found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     text = "# Verdicts of a quick run with other seeds: rows in and judged, by set, and in how many sets a row is in that is not in all or none.\n"
     text += f"# `validation/verdicts.py --seeds {suite}` writes this file.\n"

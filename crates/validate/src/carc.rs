@@ -2,10 +2,13 @@
 //!
 //! The readings stand at the top of `validation/carc/rows.toml`.
 
-use crate::bench::{mean, run};
+mod cache;
+mod idle;
+
+use crate::bench::{mean, run_seed};
 use crate::credits;
 use crate::hostcc;
-use crate::jobs::{Cores, Job};
+use crate::jobs::Cores;
 use crate::measured::Measured;
 use crate::order::{Percentile, Samples, beyond};
 use crate::row::Row;
@@ -23,6 +26,8 @@ struct Bundle {
     threads: u32,
     /// What memory carries, Gb/s.
     memory: u32,
+    /// What cores do for 1,000 bytes, and lines that they read at once: keys of the path to memory.
+    work: &'static str,
 }
 
 const LITERAL: &str = "{ depth = 65536, buffer = \"1500B\", rnr = \"nak\" }";
@@ -33,23 +38,37 @@ const LIFO: &str = "{ depth = 65536, buffer = \"1500B\", reuse = \"lifo\", rnr =
 const EIGHT: u32 = 1_013;
 const FOUR: u32 = 506;
 
-const BUNDLES: [Bundle; 9] = [
-    Bundle { name: "literal", queue: LITERAL, threads: 2, memory: EIGHT },
-    Bundle { name: "fits", queue: FITS, threads: 2, memory: EIGHT },
-    Bundle { name: "lifo", queue: LIFO, threads: 2, memory: EIGHT },
-    Bundle { name: "literal16", queue: LITERAL, threads: 1, memory: EIGHT },
-    Bundle { name: "fits16", queue: FITS, threads: 1, memory: EIGHT },
-    Bundle { name: "lifo16", queue: LIFO, threads: 1, memory: EIGHT },
-    Bundle { name: "literal16four", queue: LITERAL, threads: 1, memory: FOUR },
-    Bundle { name: "fits16four", queue: FITS, threads: 1, memory: FOUR },
-    Bundle { name: "lifo16four", queue: LIFO, threads: 1, memory: FOUR },
+/// Work of cores that read 13 lines at once, fitted to `table1-hostcc-p50-8-2-literal`, and of those that read six, fitted to `table1-hostcc-p50-8-2-lifo16six`.
+const THIRTEEN_LINES: &str = "per_kilobyte = \"219ns\"";
+const SIX_LINES: &str = "copy_lines = 6\nper_kilobyte = \"33ns\"";
+
+const fn bundle(name: &'static str, queue: &'static str, threads: u32, memory: u32) -> Bundle {
+    Bundle { name, queue, threads, memory, work: THIRTEEN_LINES }
+}
+
+/// The first is the one that the page names in its verdict.
+const BUNDLES: [Bundle; 10] = [
+    Bundle { work: SIX_LINES, ..bundle(NAMED, LIFO, 1, FOUR) },
+    bundle("literal", LITERAL, 2, EIGHT),
+    bundle("fits", FITS, 2, EIGHT),
+    bundle("lifo", LIFO, 2, EIGHT),
+    bundle("literal16", LITERAL, 1, EIGHT),
+    bundle("fits16", FITS, 1, EIGHT),
+    bundle("lifo16", LIFO, 1, EIGHT),
+    bundle("literal16four", LITERAL, 1, FOUR),
+    bundle("fits16four", FITS, 1, FOUR),
+    bundle("lifo16four", LIFO, 1, FOUR),
 ];
+
+/// The reading of the verdict.
+const NAMED: &str = "lifo16six";
 
 /// The part in which hostCC's host is run under both models of the cache.
 const TENSION: &str = "tension";
 
 /// Parts with the 99th percentiles of table 1, one for each of [`BUNDLES`]. They need runs of a second and more, so that they run only by name.
 pub(crate) const TAILS: [&str; BUNDLES.len()] = [
+    "tails-lifo16six",
     "tails",
     "tails-fits",
     "tails-lifo",
@@ -63,16 +82,15 @@ pub(crate) const TAILS: [&str; BUNDLES.len()] = [
 
 /// What can be run by itself: each reading, hostCC's host, the scripts of the library, and the 99th percentiles of each reading.
 pub(crate) fn parts() -> Vec<&'static str> {
-    BUNDLES.iter().map(|bundle| bundle.name).chain([TENSION, credits::PART]).chain(TAILS).collect()
+    let others = [TENSION, cache::PART, idle::PART, credits::PART];
+    BUNDLES.iter().map(|bundle| bundle.name).chain(others).chain(TAILS).collect()
 }
 
 /// The part that a row belongs to: its reading, the last word of its id, or the 99th percentiles of that reading.
 pub(crate) fn part_of(row: &Row) -> &str {
-    if row.id.starts_with(TENSION) {
-        return TENSION;
-    }
-    if row.id.starts_with(credits::PART) {
-        return credits::PART;
+    let others = [TENSION, cache::PART, idle::PART, credits::PART];
+    if let Some(part) = others.into_iter().find(|part| row.id.starts_with(part)) {
+        return part;
     }
     let reading = row.id.rsplit('-').next().unwrap_or_default();
     match BUNDLES.iter().position(|bundle| bundle.name == reading) {
@@ -93,7 +111,8 @@ type Times = (f64, f64);
 const WHOLE: Times = (20e-3, 120e-3);
 const QUICK: Times = (4e-3, 18e-3);
 
-/// Times of a run with so many long cores that a thousand requests end in, as ten have to lie beyond a 99th percentile.
+/// Times of a run with so many long cores, and with one of so many seeds, that a thousand requests end in all of them: ten have to lie beyond a 99th
+/// percentile.
 fn enough_for_p99(long: u32) -> Times {
     let seconds = match long {
         2 => 2.1,
@@ -101,14 +120,15 @@ fn enough_for_p99(long: u32) -> Times {
         6 => 1.15,
         _ => 0.85,
     };
-    (WHOLE.0, WHOLE.0 + seconds)
+    (WHOLE.0, WHOLE.0 + seconds / SEEDS as f64)
 }
 
-/// Work for 1,000 bytes, fitted to `table1-hostcc-p50-8-2-literal`.
-const PER_KILOBYTE: &str = "219ns";
+/// Seeds of which percentiles are taken together.
+const SEEDS: u64 = 5;
 
-/// Speed of a thread beside one that works, of what it has alone, fitted to `table1-hostcc-p50-8-8-literal`.
-const SMT_SHARE: f64 = 0.4;
+/// Keys of cores with two threads. Speed of a thread beside one that works, of what it has alone: fitted to the mean over three seeds of
+/// `table1-hostcc-p50-8-8-literal`.
+const TWO_THREADS: &str = "smt = 2\nsmt_order = \"spread\"\nsmt_share = 0.33\n";
 
 /// Bytes of a long request.
 const REQUEST: f64 = 7.9e6;
@@ -128,6 +148,10 @@ enum Load {
     Long(u32, bool),
     /// Echoes, each of which takes its core so many nanoseconds beside reading it.
     Echo(u32),
+    /// Eight cores with long requests and eight with short ones; cores copy nothing.
+    Uncopied,
+    /// The same, and cores copy; the NIC never pauses its switch.
+    Unpaused,
 }
 
 /// What one run showed.
@@ -140,9 +164,40 @@ struct Outcome {
     short_rate: f64,
     /// Reads that missed: of those of long requests, where there are some, else of all.
     misses: f64,
+    /// Reads of short requests that missed.
+    short_misses: f64,
+    /// The most that the NIC buffer held, KB.
+    in_nic: f64,
+    /// Packets that the host marked.
+    marked: f64,
 }
 
 type Outcomes = BTreeMap<(&'static str, Scheme, Load), Outcome>;
+
+/// One outcome of several with other seeds, in order of seed: all requests, and means of the rest.
+fn together(outcomes: &[Outcome]) -> Outcome {
+    let mut long: Vec<f64> = outcomes.iter().flat_map(|one| one.long.iter().copied()).collect();
+    long.sort_by(f64::total_cmp);
+    let of = |get: fn(&Outcome) -> f64| mean(&outcomes.iter().map(get).collect::<Vec<_>>());
+    Outcome {
+        long,
+        long_gbps: of(|one| one.long_gbps),
+        short_rate: of(|one| one.short_rate),
+        misses: of(|one| one.misses),
+        short_misses: of(|one| one.short_misses),
+        in_nic: outcomes.iter().map(|one| one.in_nic).fold(0.0, f64::max),
+        marked: of(|one| one.marked),
+    }
+}
+
+/// Percentiles of each seed alone, in words.
+fn by_seed(outcomes: &[Outcome], per_10_000: u32) -> String {
+    let of = |one: &Outcome| {
+        let value = Samples::new(one.long.clone()).percentile(per_10_000).value;
+        format!("{value:.0}")
+    };
+    outcomes.iter().map(of).collect::<Vec<_>>().join(", ")
+}
 
 /// Runs all rows but the 99th percentiles, or those of a part; for a seventh of the time and without the loads between, if `quick`.
 pub(crate) fn measure(cores: &Cores<'_>, part: Option<&str>, quick: bool) -> Measured {
@@ -152,21 +207,30 @@ pub(crate) fn measure(cores: &Cores<'_>, part: Option<&str>, quick: bool) -> Mea
     }
     let wanted = |name: &str| part.is_none_or(|part| part == name);
     let bundles: Vec<Bundle> = BUNDLES.into_iter().filter(|bundle| wanted(bundle.name)).collect();
-    let found: Mutex<Outcomes> = Mutex::default();
-    let see = |bundle: Bundle, scheme, load| {
+    let found: Mutex<BTreeMap<_, Outcome>> = Mutex::default();
+    let see_seed = |bundle: Bundle, scheme, load, seed| {
         let times = if quick { QUICK } else { WHOLE };
-        let outcome = outcome(&text(bundle, scheme, load), times);
+        let outcome = outcome(&text(bundle, scheme, load), seed, times);
         let mut found = found.lock().expect("entering does not panic");
-        found.insert((bundle.name, scheme, load), outcome);
+        found.insert((bundle.name, scheme, load, seed), outcome);
     };
+    let see = |bundle: Bundle, scheme, load| see_seed(bundle, scheme, load, 1);
+    let seeds = |bundle: Bundle| if quick || bundle.name != NAMED { 1 } else { SEEDS };
     let longs: &[u32] = if quick { &LONG_IF_QUICK } else { &LONG };
     let mut calls: Vec<Box<dyn FnOnce() + Send>> = Vec::new();
-    let see = &see;
+    let (see, see_seed) = (&see, &see_seed);
     for &bundle in &bundles {
         for scheme in [Scheme::HostCc, Scheme::Carc] {
-            for &long in longs {
-                calls.push(Box::new(move || see(bundle, scheme, Load::Long(long, true))));
+            for (&long, seed) in
+                longs.iter().flat_map(|long| (1..=seeds(bundle)).map(move |s| (long, s)))
+            {
+                let load = Load::Long(long, true);
+                calls.push(Box::new(move || see_seed(bundle, scheme, load, seed)));
             }
+        }
+        if bundle.name == NAMED {
+            calls.push(Box::new(move || see(bundle, Scheme::Carc, Load::Uncopied)));
+            calls.push(Box::new(move || see(bundle, Scheme::HostCc, Load::Unpaused)));
         }
         for long in [0, 1] {
             calls.push(Box::new(move || see(bundle, Scheme::HostCc, Load::Long(long, true))));
@@ -184,7 +248,7 @@ pub(crate) fn measure(cores: &Cores<'_>, part: Option<&str>, quick: bool) -> Mea
     cores.call(calls);
     let ticks = |bundle: Bundle| {
         let fast = &found.lock().expect("it was not poisoned")
-            [&(bundle.name, Scheme::HostCc, Load::Echo(0))];
+            [&(bundle.name, Scheme::HostCc, Load::Echo(0), 1)];
         (SLOWER * THREADS / fast.short_rate * 1e9).round() as u32
     };
     let most: BTreeMap<_, _> = bundles.iter().map(|bundle| (bundle.name, ticks(*bundle))).collect();
@@ -196,7 +260,12 @@ pub(crate) fn measure(cores: &Cores<'_>, part: Option<&str>, quick: bool) -> Mea
         }
     }
     cores.call(calls);
-    let found = found.into_inner().expect("every worker has ended");
+    let mut by_seeds: BTreeMap<_, Vec<Outcome>> = BTreeMap::new();
+    for ((bundle, scheme, load, _), outcome) in found.into_inner().expect("every worker has ended")
+    {
+        by_seeds.entry((bundle, scheme, load)).or_default().push(outcome);
+    }
+    let found: Outcomes = by_seeds.iter().map(|(run, all)| (*run, together(all))).collect();
     let mut measured = Measured::new();
     if wanted(TENSION) {
         tension(quick, &mut measured);
@@ -204,9 +273,23 @@ pub(crate) fn measure(cores: &Cores<'_>, part: Option<&str>, quick: bool) -> Mea
     if wanted(credits::PART) {
         credits::measure(quick, &mut measured);
     }
+    if wanted(cache::PART) {
+        cache::measure(&mut measured);
+    }
+    if wanted(idle::PART) {
+        idle::measure(quick, &mut measured);
+    }
     for Bundle { name, .. } in bundles {
         let of = |scheme, load| &found[&(name, scheme, load)];
         rows(name, longs, &of, Load::Echo(most[name]), &mut measured);
+        if name == NAMED {
+            named_rows(name, &of, quick, &mut measured);
+        }
+        for &long in longs {
+            let runs = [Scheme::HostCc, Scheme::Carc]
+                .map(|scheme| &by_seeds[&(name, scheme, Load::Long(long, true))][..]);
+            table_1(("p50", 5_000), long, name, runs, &mut measured);
+        }
     }
     measured
 }
@@ -284,29 +367,54 @@ fn rows<'a>(
         ("request held by credits", [differ, 0.0]),
         String::new(),
     );
-    for &long in longs {
-        let [without, with] = [HostCc, Carc].map(|scheme| &mixed(scheme, long).long);
-        table_1(("p50", 5_000), long, bundle, [without, with], measured);
+}
+
+/// Rows that stand under the reading of the verdict alone.
+fn named_rows<'a>(
+    bundle: &str,
+    of: &dyn Fn(Scheme, Load) -> &'a Outcome,
+    quick: bool,
+    measured: &mut Measured,
+) {
+    use Scheme::{Carc, Erpc, HostCc};
+    let mixed = of(HostCc, Load::Long(8, true));
+    let [erpc, hostcc] = [Erpc, HostCc].map(|scheme| of(scheme, Load::Long(16, false)));
+    measured.insert_of(
+        format!("fig2-speedup-{bundle}"),
+        hostcc.long_gbps / erpc.long_gbps,
+        ("mark of hostCC", [hostcc.marked, 0.0]),
+        String::new(),
+    );
+    measured.insert(format!("fig5b-misses-{bundle}"), 100.0 * mixed.short_misses);
+    measured.insert(format!("note6-queue-{bundle}"), mixed.in_nic);
+    let unpaused = of(HostCc, Load::Unpaused);
+    measured.insert(format!("note6-pause-{bundle}"), mixed.short_rate / unpaused.short_rate);
+    if !quick {
+        let zero = 100.0 * of(Carc, Load::Uncopied).misses;
+        measured.insert(format!("sec4-zero-{bundle}"), zero);
     }
 }
 
-/// Enters a percentile of requests beside so many long cores under hostCC and under CARC, and the first over the second.
+/// Enters a percentile of requests beside so many long cores under hostCC and under CARC, of all seeds together, and the first over the second.
 fn table_1(
     (name, per_10_000): (&str, u32),
     long: u32,
     bundle: &str,
-    [without, with]: [&[f64]; 2],
+    [without, with]: [&[Outcome]; 2],
     measured: &mut Measured,
 ) {
+    let [seeds_without, seeds_with] = [without, with].map(|runs| by_seed(runs, per_10_000));
+    let [without, with] = [without, with].map(|runs| together(runs).long);
     let mut enter = |id: &str, value: f64, count: usize, remark: String| {
         let id = format!("table1-{id}-{name}-8-{long}-{bundle}");
         measured.insert_tail(id, value, beyond(count, per_10_000), remark);
     };
-    let [hostcc, carc] = [("hostcc", without), ("carc", with)].map(|(scheme, requests)| {
-        let Percentile { value, low, high } =
-            Samples::new(requests.to_vec()).percentile(per_10_000);
+    let both = [("hostcc", &without, seeds_without), ("carc", &with, seeds_with)];
+    let [hostcc, carc] = both.map(|(scheme, requests, seeds)| {
+        let Percentile { value, low, high } = Samples::new(requests.clone()).percentile(per_10_000);
         let count = requests.len();
-        let remark = format!("{count} requests, 95 % between {low:.0} and {high:.0} us");
+        let remark =
+            format!("{count} requests, 95 % between {low:.0} and {high:.0} us; by seed {seeds}");
         enter(scheme, value, count, remark);
         value
     });
@@ -317,20 +425,43 @@ fn table_1(
 
 /// The 99th percentiles of table 1.
 fn tails(cores: &Cores<'_>, bundle: Bundle) -> Measured {
-    let job = |long| -> Job {
-        Box::new(move |measured| {
-            let load = Load::Long(long, true);
-            let requests = [Scheme::HostCc, Scheme::Carc]
-                .map(|scheme| outcome(&text(bundle, scheme, load), enough_for_p99(long)).long);
-            table_1(("p99", 9_900), long, bundle.name, [&requests[0], &requests[1]], measured);
-        })
+    let found: Mutex<BTreeMap<_, Outcome>> = Mutex::default();
+    let see = |scheme, long, seed| {
+        let text = text(bundle, scheme, Load::Long(long, true));
+        let outcome = outcome(&text, seed, enough_for_p99(long));
+        let mut found = found.lock().expect("entering does not panic");
+        found.insert((scheme, long, seed), outcome);
     };
-    cores.run(LONG.map(job).into())
+    let see = &see;
+    let mut calls: Vec<Box<dyn FnOnce() + Send>> = Vec::new();
+    for long in LONG {
+        for scheme in [Scheme::HostCc, Scheme::Carc] {
+            for seed in 1..=SEEDS {
+                calls.push(Box::new(move || see(scheme, long, seed)));
+            }
+        }
+    }
+    cores.call(calls);
+    let found = found.into_inner().expect("every worker has ended");
+    let mut measured = Measured::new();
+    for long in LONG {
+        let runs = [Scheme::HostCc, Scheme::Carc].map(|scheme| {
+            (1..=SEEDS).map(|seed| found[&(scheme, long, seed)].clone()).collect::<Vec<_>>()
+        });
+        table_1(("p99", 9_900), long, bundle.name, [&runs[0], &runs[1]], &mut measured);
+    }
+    measured
 }
 
 /// The server and its client; longs and shorts, or echoes.
 fn text(bundle: Bundle, scheme: Scheme, load: Load) -> String {
-    let Bundle { queue, threads, memory, .. } = bundle;
+    let Bundle { queue, threads, memory, work, .. } = bundle;
+    let threads = if threads == 2 { TWO_THREADS } else { "" };
+    let (pause, copies) = match load {
+        Load::Unpaused => ("", ", assemble = \"8MB\" }"),
+        Load::Uncopied => ("pause_above = \"256KB\"\n", " }"),
+        _ => ("pause_above = \"256KB\"\n", ", assemble = \"8MB\" }"),
+    };
     let control = match scheme {
         Scheme::HostCc => {
             "[host.override.memory.control]\nlaw = \"hostcc\"\nparams = { iio_threshold = \"140\", target = \"160Gbps\" }\n"
@@ -349,6 +480,11 @@ fn text(bundle: Bundle, scheme: Scheme, load: Load) -> String {
             "[[traffic]]\nkind = \"rpc\"\nfrom = \"host[1]\"\nto = \"host[0]\"\nconnections = {connections}\n{keys}\n{pool}"
         )
     };
+    let mixed = |long, short: bool| {
+        let short = if short { 8 } else { 0 };
+        rpc(short, "outstanding = 8\nrequest = \"72B\"\nresponse = \"32B\"")
+            + &rpc(long, "outstanding = 1\nrequest = \"7900000B\"\nresponse = \"32B\"")
+    };
     let traffic = match load {
         Load::Echo(ticks) => rpc(
             16,
@@ -356,27 +492,22 @@ fn text(bundle: Bundle, scheme: Scheme, load: Load) -> String {
                 "outstanding = 256\nrequest = \"256B\"\nresponse = \"256B\"\nservice = \"{ticks}ns\""
             ),
         ),
-        Load::Long(long, short) => {
-            let short = rpc(
-                if short { 8 } else { 0 },
-                "outstanding = 8\nrequest = \"72B\"\nresponse = \"32B\"",
-            );
-            short + &rpc(long, "outstanding = 1\nrequest = \"7900000B\"\nresponse = \"32B\"")
-        }
+        Load::Long(long, short) => mixed(long, short),
+        Load::Uncopied | Load::Unpaused => mixed(8, true),
     };
     format!(
         "[fabric]\nkind = \"star\"\nhosts = 2\nhost_link = {{ rate = \"200Gbps\", delay = \"500ns\" }}\n\
          [fabric.switch]\npause = \"on\"\n[transport]\nkind = \"rdma\"\nlaw = \"dcqcn\"\nparams = {{ timers = \"paper\" }}\nmtu = \"1500B\"\n\
-         [[host.override]]\nwhere = \"host[0]\"\n[host.override.memory]\nread_placed = true\ncores = 16\nsmt = {threads}\n\
-         smt_share = {SMT_SHARE}\nper_kilobyte = \"{PER_KILOBYTE}\"\nbandwidth = \"{memory}Gbps\"\npcie_rate = \"252.06Gbps\"\niio_slots = 186\npause_above = \"256KB\"\n\
+         [[host.override]]\nwhere = \"host[0]\"\n[host.override.memory]\nread_placed = true\ncores = 16\n{threads}\
+         {work}\nbandwidth = \"{memory}Gbps\"\npcie_rate = \"252.06Gbps\"\niio_slots = 186\n{pause}\
          ddio = true\ncache = \"12MiB\"\ncache_ways = 12\nddio_ways = 2\ncache_model = \"buffers\"\n\
          rq = {queue_with_copies}\n{control}{traffic}",
-        queue_with_copies = queue.replace(" }", ", assemble = \"8MB\" }")
+        queue_with_copies = queue.replace(" }", copies)
     )
 }
 
-fn outcome(text: &str, (warm, end): Times) -> Outcome {
-    let seen = run("carc", text, warm, end);
+fn outcome(text: &str, seed: u64, (warm, end): Times) -> Outcome {
+    let seen = run_seed("carc", text, seed, warm, end);
     let record = &seen.record;
     let is_long = |traffic: u16| {
         record.rpcs.iter().any(|rpc| {
@@ -399,10 +530,13 @@ fn outcome(text: &str, (warm, end): Times) -> Outcome {
     }
     let server = record.memory.first().expect("the server has a path to memory");
     let long = (0..entries).find(|traffic| is_long(*traffic)).map(usize::from);
-    outcome.misses = match long {
-        Some(long) => server.cache_misses_of[long] / server.cache_reads_of[long].max(1.0),
-        None => server.miss_share(),
-    };
+    let missed =
+        |entry: usize| server.cache_misses_of[entry] / server.cache_reads_of[entry].max(1.0);
+    outcome.misses = long.map_or_else(|| server.miss_share(), missed);
+    let short = (0..entries).find(|traffic| !is_long(*traffic)).map(usize::from);
+    outcome.short_misses = short.map_or(0.0, missed);
+    outcome.in_nic = server.most_buffered.get() as f64 * 1e-3;
+    outcome.marked = server.marked as f64;
     outcome
 }
 
@@ -415,14 +549,19 @@ mod tests {
         let requests: Vec<f64> = (1..=1_000).map(f64::from).collect();
         let mut measured = Measured::new();
         for (long, few) in LONG.into_iter().zip([1_000, 999, 1_000, 1_000]) {
-            let both = [requests.as_slice(), &requests[..few]];
-            table_1(("p99", 9_900), long, "literal", both, &mut measured);
+            // Two seeds, whose requests count together.
+            let (first, second) = requests.split_at(500);
+            let seeds =
+                [first, second].map(|of| Outcome { long: of.to_vec(), ..Outcome::default() });
+            let others = [first, &second[..few - 500]];
+            let others = others.map(|of| Outcome { long: of.to_vec(), ..Outcome::default() });
+            table_1(("p99", 9_900), long, "literal", [&seeds, &others], &mut measured);
         }
         let rows = crate::rows_of("carc/tails");
         let found = |id: &str| measured.get(id).unwrap_or_else(|| panic!("{id} was not measured"));
         assert!(rows.iter().all(|row| !found(&row.id).remark.is_empty()));
         let remark = &found("table1-hostcc-p99-8-2-literal").remark;
-        assert_eq!(remark, "1000 requests, 95 % between 983 and 997 us");
+        assert_eq!(remark, "1000 requests, 95 % between 983 and 997 us; by seed 495, 995");
         assert_eq!(measured.number("table1-hostcc-p99-8-2-literal"), Some(990.0));
         assert_eq!(measured.number("table1-gain-p99-8-2-literal"), Some(1.0));
         let few = ["table1-carc-p99-8-4-literal", "table1-gain-p99-8-4-literal"];

@@ -340,6 +340,18 @@ pub fn readings(suite: &str) -> &'static [&'static str] {
     match split(suite).0 {
         "rdma" => &["", "-bounded"],
         "hostcc" => &["", "-resting", "-threshold", "-noecn"],
+        "carc" => &[
+            "-lifo16six",
+            "-literal",
+            "-fits",
+            "-lifo",
+            "-literal16",
+            "-fits16",
+            "-lifo16",
+            "-literal16four",
+            "-fits16four",
+            "-lifo16four",
+        ],
         "hiercc" => {
             &["-recommended-count", "-recommended", "-literal", "-own", "-printed", "-paced"]
         }

@@ -68,7 +68,7 @@ fn percentiles_of_carc_that_need_a_thousand_requests_run_only_by_name() {
     assert!(normal.is_disjoint(&others));
     assert_eq!(&normal | &others, all, "every row runs under some name");
     let said =
-        "\n108 more rows take long runs, and run only by name: forebay reproduce carc/tails | ";
+        "\n120 more rows take long runs, and run only by name: forebay reproduce carc/tails | ";
     assert!(table("carc", &[]).contains(said));
     assert!(!table("carc/lifo", &[]).contains("by name"));
 }

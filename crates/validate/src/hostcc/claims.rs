@@ -30,6 +30,8 @@ pub(super) fn measure(lab: &Lab, all: &mut Measured) {
     smoothing(lab, all);
     other_hosts(lab, all);
     walks(lab, all);
+    actuators(lab, all);
+    bounds(lab, all);
 }
 
 /// What small RPCs beside it leave of NetApp-T and MApp.
@@ -108,6 +110,50 @@ fn other_hosts(lab: &Lab, all: &mut Measured) {
     let with = lab.see(&Setup { control: Control::HostCc(throttled), ..swift.clone() });
     all.insert("text-swift-goodput", with.goodput);
     all.insert_ratio("text-swift-drops", with.drops, lab.see(&swift).drops);
+}
+
+/// Levels that are in force sooner, beside a MApp that changes within a round trip, and more of them, beside one that never rests: memory bandwidth used
+/// over that with MBA as it is (sections 5.1 and 6).
+fn actuators(lab: &Lab, all: &mut Measured) {
+    for (id, keys, rests) in [
+        ("text-actuator-faster", "throttle = { write = \"1us\" }\n", BURSTS),
+        ("text-actuator-finer", "throttle = { actuator = \"delay\", slowing = 10 }\n", (0, 0)),
+    ] {
+        let run = |keys| {
+            let setup = Setup { rests, changed: (keys, ""), ..lab.setup(false, 3) };
+            lab.see(&setup.with_hostcc())
+        };
+        let (usual, with) = (run(""), run(keys));
+        let said = format!(
+            "goodput {:.1} for {:.1} Gb/s, MApp {:.2} for {:.2} GB/s; {}",
+            with.goodput,
+            usual.goodput,
+            with.mapp,
+            usual.mapp,
+            with.levels_said()
+        );
+        all.insert_saying(id, ratio(with.memory(), usual.memory()), said);
+    }
+}
+
+/// Bytes of a line, and IIO slots.
+const LINE: f64 = 64.0;
+const SLOTS: f64 = 93.0;
+
+/// Sections 3.1 and 4.2: a full IIO carries its bytes in the latency of a slot, and a core its line-fill buffers in the latency of a read.
+fn bounds(lab: &Lab, all: &mut Measured) {
+    let full = lab.base(false, 3);
+    let said = format!("{:.1} lines for {:.0} ns", full.occupancy, full.slot_ns);
+    all.insert_saying(
+        "text-pcie-by-latency",
+        full.pcie / (SLOTS * LINE * 8.0 / full.slot_ns),
+        said,
+    );
+    let one = lab.base(false, 1);
+    let setup = lab.setup(false, 1);
+    let reads = one.mapp / setup.traffic_per_read();
+    let bound = setup.lines_in_flight() * LINE / one.read_ns;
+    all.insert("text-core-by-latency", reads / bound);
 }
 
 /// Page walks of an IOMMU, which hold slots as congested memory does.

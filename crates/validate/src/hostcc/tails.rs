@@ -25,7 +25,15 @@ pub(super) enum Beside {
     Congested,
     /// 4 flows and MApp at 3x, under hostCC.
     HostCc,
+    /// As [`Beside::Congested`], and MApp rests.
+    CongestedResting,
+    /// As [`Beside::HostCc`], and MApp rests.
+    HostCcResting,
 }
+
+/// Microseconds at work and at rest of the MApp that rests: the reading -resting of figures 12 and 15. Its onsets, at which the NIC's buffer is full for
+/// 60 to 100 us, are 1 % of the time.
+const RESTS: (u32, u32) = (5000, 2500);
 
 impl Beside {
     pub const ALL: [Self; 3] = [Self::Flows, Self::Congested, Self::HostCc];
@@ -35,13 +43,18 @@ impl Beside {
 pub(super) fn latencies(lab: &Lab, ddio: bool, beside: Beside, size: u32) -> Samples {
     let (seeds, measured_ms) = effort(lab.quick, ddio, beside, size);
     let control = match beside {
-        Beside::HostCc => Control::HostCc(HostCc::of(ddio)),
-        Beside::Flows | Beside::Congested => Control::None,
+        Beside::HostCc | Beside::HostCcResting => Control::HostCc(HostCc::of(ddio)),
+        Beside::Flows | Beside::Congested | Beside::CongestedResting => Control::None,
     };
     let cores = if beside == Beside::Flows { 0 } else { 3 };
+    let rests = match beside {
+        Beside::CongestedResting | Beside::HostCcResting => RESTS,
+        _ => (0, 0),
+    };
     let mut all = Vec::new();
     for seed in 1..=seeds {
-        let setup = Setup { rpc: Some(size), control, measured_ms, seed, ..lab.setup(ddio, cores) };
+        let setup =
+            Setup { rpc: Some(size), control, rests, measured_ms, seed, ..lab.setup(ddio, cores) };
         all.extend_from_slice(lab.see(&setup).latencies.values());
     }
     Samples::new(all)
@@ -52,6 +65,7 @@ pub(super) fn latencies(lab: &Lab, ddio: bool, beside: Beside, size: u32) -> Sam
 fn effort(quick: bool, ddio: bool, beside: Beside, size: u32) -> (u64, u32) {
     match (quick, beside, size == 128) {
         (true, Beside::Congested, _) => (1, 500),
+        (false, Beside::CongestedResting, _) => (2, 1000),
         (true, _, true) => (1, 150),
         (true, _, false) => (1, 100),
         (false, Beside::Congested, true) => (if ddio { 4 } else { 24 }, 5000),
@@ -204,7 +218,21 @@ pub(super) fn figure_12(lab: &Lab, all: &mut Measured) {
         let [free, with, without] = tails.map(|tail| tail.percentile.value);
         let value = ratio(with - free, without - free);
         all.insert_tail(format!("fig12-{name}-p99-less"), value, beyond, String::new());
-        timeouts(lab, all, format!("fig12-{name}-p999"), false, size);
+        timeouts(lab, all, format!("fig12-{name}-p999"), (false, Beside::HostCc, size));
+    }
+    let resting = |size| (false, Beside::HostCcResting, size);
+    added(lab, all, "fig12-128B-p99-resting".into(), resting(128), (9900, US));
+    if lab.quick {
+        return;
+    }
+    for (size, name) in SIZES {
+        let p99 = |beside| percentile(lab, false, beside, size, 9900);
+        let tails = [Beside::Flows, Beside::HostCcResting, Beside::CongestedResting].map(p99);
+        let beyond = tails.map(|tail| tail.beyond).into_iter().min().unwrap_or(0);
+        let [free, with, without] = tails.map(|tail| tail.percentile.value);
+        let value = ratio(with - free, without - free);
+        all.insert_tail(format!("fig12-{name}-p99-less-resting"), value, beyond, String::new());
+        timeouts(lab, all, format!("fig12-{name}-p999-resting"), resting(size));
     }
 }
 
@@ -215,7 +243,12 @@ pub(super) fn figure_15(lab: &Lab, all: &mut Measured) {
     added(lab, all, "fig15-dctcp-p999".into(), run(Beside::Congested), (9990, MS));
     added(lab, all, "fig15-hostcc-p99".into(), run(Beside::HostCc), (9900, US));
     for (size, name) in SIZES {
-        timeouts(lab, all, format!("fig15-{name}-p999"), true, size);
+        timeouts(lab, all, format!("fig15-{name}-p999"), (true, Beside::HostCc, size));
+    }
+    let resting = |size| (true, Beside::HostCcResting, size);
+    added(lab, all, "fig15-hostcc-p99-resting".into(), resting(128), (9900, US));
+    for (size, name) in SIZES.iter().filter(|_| !lab.quick) {
+        timeouts(lab, all, format!("fig15-{name}-p999-resting"), resting(*size));
     }
     for (size, name) in &SIZES[1..] {
         let [on, off] = [true, false].map(|ddio| {
@@ -240,7 +273,7 @@ pub(super) fn text(lab: &Lab, all: &mut Measured) {
 }
 
 /// Enters P99.9 under hostCC in ms.
-fn timeouts(lab: &Lab, all: &mut Measured, id: String, ddio: bool, size: u32) {
-    let tail = percentile(lab, ddio, Beside::HostCc, size, 9990);
+fn timeouts(lab: &Lab, all: &mut Measured, id: String, (ddio, beside, size): (bool, Beside, u32)) {
+    let tail = percentile(lab, ddio, beside, size, 9990);
     all.insert_tail(id, tail.percentile.value / MS, tail.beyond, tail.said(MS));
 }
