@@ -313,6 +313,7 @@ pub fn recorded_spread(suite: &str) -> Option<Spread> {
         "tcp-nv" => include_str!("../../../validation/tcp-nv/seeds.toml"),
         "hostcc" => include_str!("../../../validation/hostcc/seeds.toml"),
         "hiercc" => include_str!("../../../validation/hiercc/seeds.toml"),
+        "carc" => include_str!("../../../validation/carc/seeds.toml"),
         _ => return None,
     };
     Some(toml::from_str(text).unwrap_or_else(|e| panic!("validation/{suite}/seeds.toml: {e}")))

@@ -160,8 +160,8 @@ pub(super) struct Readers {
     working: Vec<bool>,  // by core, as the stages of others are priced
     unread: u64,
     finished: VecDeque<(usize, Read)>,
-    in_use: u32,      // cores up to the last that has had work
-    used: u32,        // of these, that have had some
+    upto: u32,        // cores up to the last that has had work
+    in_use: u32,      // of these, that have had some
     busy: f64,        // sum over cores of the time they worked, in ns
     parts: Vec<Part>, // by NIC, if there are several
 }
@@ -219,8 +219,8 @@ impl Readers {
             working: Vec::new(),
             unread: 0,
             finished: VecDeque::new(),
+            upto: 0,
             in_use: 0,
-            used: 0,
             busy: 0.0,
             parts: if nics > 1 { vec![Part::default(); nics] } else { Vec::new() },
         }
@@ -236,7 +236,7 @@ impl Readers {
         llc: &mut Llc,
     ) {
         let cores = self.cores.len();
-        self.in_use = self.in_use.max((core + 1).min(cores as u32));
+        self.upto = self.upto.max((core + 1).min(cores as u32));
         let kilobytes = read.bytes as f64 * 1e-3;
         let Handling { packets, service, fragments, traffic } = handling;
         let fixed = self.settings.per_packet.as_ps() as f64 * f64::from(packets)
@@ -253,7 +253,7 @@ impl Readers {
         let mut work = Work { read, nic, at, fragments, traffic, buffers: 0, fixed, lines };
         self.unread += read.bytes;
         let core = core as usize % cores;
-        self.used += u32::from(!self.cores[core].used);
+        self.in_use += u32::from(!self.cores[core].used);
         self.cores[core].used = true;
         let idle = self.cores[core].work.is_none();
         if let Some(queue) = llc.queue() {
@@ -285,7 +285,7 @@ impl Readers {
             return self.price_each(latency, per_line, llc.read_hit());
         }
         let mut least = f64::INFINITY;
-        for core in &mut self.cores[..self.in_use as usize] {
+        for core in &mut self.cores[..self.upto as usize] {
             core.price(latency, per_line, 1.0, &mut least);
         }
         least
@@ -296,8 +296,7 @@ impl Readers {
     fn price_each(&mut self, latency: f64, per_line: f64, hit: f64) -> f64 {
         let (cores, mut least) = (self.cores.len(), f64::INFINITY);
         if self.beside_another == 1.0 && !self.buffers.is_empty() {
-            for (core, of_core) in self.cores[..self.in_use as usize].iter_mut().zip(&self.buffers)
-            {
+            for (core, of_core) in self.cores[..self.upto as usize].iter_mut().zip(&self.buffers) {
                 let per_line = of_core.traffic.latency(latency, hit) * self.per_line_in_flight;
                 core.price(latency, per_line, 1.0, &mut least);
             }
@@ -305,7 +304,7 @@ impl Readers {
         }
         self.working.clear();
         self.working.extend(self.cores.iter().map(|core| core.work.is_some()));
-        for (i, core) in self.cores[..self.in_use as usize].iter_mut().enumerate() {
+        for (i, core) in self.cores[..self.upto as usize].iter_mut().enumerate() {
             let per_line = self.buffers.get(i).map_or(per_line, |of_core| {
                 of_core.traffic.latency(latency, hit) * self.per_line_in_flight
             });
@@ -354,8 +353,8 @@ impl Readers {
         if BY_NIC {
             self.parts.iter_mut().for_each(|part| part.rate = 0.0);
         }
-        let buffers = &mut self.buffers[..if BY_BUFFER { self.in_use as usize } else { 0 }];
-        for (i, core) in self.cores[..self.in_use as usize].iter_mut().enumerate() {
+        let buffers = &mut self.buffers[..if BY_BUFFER { self.upto as usize } else { 0 }];
+        for (i, core) in self.cores[..self.upto as usize].iter_mut().enumerate() {
             let Some(work) = &mut core.work else { continue };
             worked += dt;
             let speed = 1.0 / core.time;
@@ -445,22 +444,22 @@ impl Readers {
 
     /// Number of cores that have had work.
     pub(super) fn in_use(&self) -> u32 {
-        self.used
+        self.in_use
     }
 
     /// Whether work waits for every core that has ever had some.
     pub(super) fn all_late(&self) -> bool {
-        let cores = &self.cores[..self.in_use as usize];
+        let cores = &self.cores[..self.upto as usize];
         if self.buffers.is_empty() {
             let late = |core: &Core| !core.used || !core.waiting.is_empty();
-            return self.used > 0 && cores.iter().all(late);
+            return self.in_use > 0 && cores.iter().all(late);
         }
         let late = |(core, of_core): (&Core, &Buffers)| match &of_core.polled {
             _ if !core.used => true,
             Some(polled) => polled.waiting > 0,
             None => !core.waiting.is_empty(),
         };
-        self.used > 0 && cores.iter().zip(&self.buffers).all(late)
+        self.in_use > 0 && cores.iter().zip(&self.buffers).all(late)
     }
 
     /// Whether no core works.
