@@ -49,11 +49,6 @@ use forebay_units::Span;
 /// The longest step: what enters slots in one leaves none of them in the same, by default: the cache takes 151 ns.
 pub const STEP: Span = Span::from_ns(150);
 
-/// Latency of a read that hits the cache, in ns.
-///
-/// Assumption: 20, some 65 cycles at 3.3 GHz.
-const READ_HIT: f64 = 20.0;
-
 /// Fixed-point units of a line.
 const UNIT: u64 = 1 << 20;
 
