@@ -315,7 +315,11 @@ pub struct Bench {
 pub struct Reproduce {
     /// Suite: analytic, tcp-nv, linux, hostcc, hiercc, htsim, pcc-dilemma, rdma, expresspass, homa, ndp, aeolus or carc; or
     /// one part, such as hostcc/fig10, of hostcc, hiercc, htsim, pcc-dilemma, rdma or carc
-    pub suite: String,
+    #[arg(required_unless_present = "stated")]
+    pub suite: Option<String>,
+    /// Run nothing: show how many of the numbers of the five papers are in, by recorded verdicts
+    #[arg(long, conflicts_with_all = ["suite", "json", "quick", "strict", "pictures", "sensitivity", "seeds"])]
+    pub stated: bool,
     /// Print the rows as a JSON array
     #[arg(long)]
     pub json: bool,

@@ -10,8 +10,11 @@ use std::sync::Mutex;
 
 /// Runs a suite and prints its rows; with `--strict`, a row that is out is a missed band.
 pub fn reproduce(args: &Reproduce) -> Result<(), Failure> {
-    forebay_validate::find(&args.suite).map_err(Failure::Input)?;
-    let state = State { name: args.suite.clone(), parts: "experiments", ..State::default() };
+    let Some(suite) = &args.suite else {
+        return say::data(forebay_validate::papers().trim_end());
+    };
+    forebay_validate::find(suite).map_err(Failure::Input)?;
+    let state = State { name: suite.clone(), parts: "experiments", ..State::default() };
     let meter = Mutex::new((Meter::new(args.show), state));
     let lock = || meter.lock().unwrap_or_else(|broken| broken.into_inner());
     let on_progress = |over, of| {
@@ -21,20 +24,20 @@ pub fn reproduce(args: &Reproduce) -> Result<(), Failure> {
         meter.tick(state);
     };
     if args.sensitivity {
-        let text = forebay_validate::sensitivity(&args.suite, args.quick, &on_progress);
+        let text = forebay_validate::sensitivity(suite, args.quick, &on_progress);
         lock().0.clear();
         let text = text.ok_or_else(|| {
             Failure::Input(format!(
                 "suite \"{}\" has no open settings; leave out --sensitivity",
-                args.suite
+                suite
             ))
         })?;
         return say::data(text.trim_end());
     }
     if let Some(sets) = args.seeds {
-        let sets = forebay_validate::with_seeds(&args.suite, args.quick, sets, &on_progress);
+        let sets = forebay_validate::with_seeds(suite, args.quick, sets, &on_progress);
         lock().0.clear();
-        let readings = forebay_validate::readings(&args.suite);
+        let readings = forebay_validate::readings(suite);
         return if args.json {
             let spread = forebay_validate::Spread::of(&sets, readings);
             say::data(&serde_json::to_string_pretty(&spread).expect("it holds numbers and ids"))
@@ -48,7 +51,7 @@ pub fn reproduce(args: &Reproduce) -> Result<(), Failure> {
             .map_err(|e| Failure::io(format_args!("create {}", folder.display()), &e))?;
     }
     let (rows, pictures) =
-        forebay_validate::reproduce(&args.suite, args.quick, args.pictures.is_some(), &on_progress);
+        forebay_validate::reproduce(suite, args.quick, args.pictures.is_some(), &on_progress);
     lock().0.clear();
     for (folder, (name, svg)) in
         pictures.into_iter().filter_map(|one| Some((args.pictures.as_ref()?, one)))
@@ -59,7 +62,7 @@ pub fn reproduce(args: &Reproduce) -> Result<(), Failure> {
     if args.json {
         say::data(&forebay_validate::json(&rows))?;
     } else {
-        say::data(forebay_validate::table(&args.suite, &rows).trim_end())?;
+        say::data(forebay_validate::table(suite, &rows).trim_end())?;
     }
     let out = rows.iter().filter(|r| r.verdict == Verdict::Out).count();
     if args.strict && out > 0 {

@@ -32,6 +32,9 @@ pub struct Row {
     /// How its number follows from those of other rows, so that it is not a measurement of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats: Option<Repeats>,
+    /// Whether a quick run is too short for it, and leaves it out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub whole_only: bool,
     /// Measured number; `None` if the row was not run.
     #[serde(default)]
     pub measured: Option<f64>,

@@ -43,6 +43,8 @@ pub fn table(suite: &str, rows: &[Row]) -> String {
         }
     }
     let spread = crate::recorded_spread(suite);
+    let stated = crate::stated(rows, crate::readings(suite));
+    text += &format!("\ntwo-sided numbers that the text states: {stated}\n");
     text + "\n" + &totals(rows, crate::readings(suite), spread.as_ref()) + &by_name(suite)
 }
 

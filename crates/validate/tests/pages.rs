@@ -1,51 +1,19 @@
 //! A page about a paper begins with the totals of its suite's recorded verdicts: neither can go stale alone.
 
-use forebay_validate::{Row, SUITES, Spread, Verdict, readings, recorded_spread, rows_of, totals};
-use serde::Deserialize;
+use forebay_validate::{
+    Extent, SUITES, Spread, headline, papers, readings, recorded, recorded_spread, totals,
+};
 use std::path::Path;
 
 /// First line of the totals, and what stands before their last.
 const FIRST: &str = "| rows  ";
 const LAST: &str = "\nreproduced: ";
 
-/// `validation/SUITE/verdicts.toml`: the rows of a quick run that are not in.
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-struct Recorded {
-    /// The part that was run, if not all.
-    #[serde(default)]
-    part: String,
-    out: Vec<String>,
-    empty: Vec<String>,
-    not_run: Vec<String>,
-}
+/// What the headline begins with.
+const HEADLINE: &str = "**Two-sided numbers that the paper states: ";
 
-impl Recorded {
-    fn verdict(&self, id: &String) -> Verdict {
-        match () {
-            () if self.out.contains(id) => Verdict::Out,
-            () if self.empty.contains(id) => Verdict::Empty,
-            () if self.not_run.contains(id) => Verdict::NotRun,
-            () => Verdict::In,
-        }
-    }
-}
-
-/// The rows of a suite with their recorded verdicts, if it has any.
-fn recorded(root: &Path, suite: &str) -> Option<Vec<Row>> {
-    let text =
-        std::fs::read_to_string(root.join(format!("validation/{suite}/verdicts.toml"))).ok()?;
-    let recorded: Recorded = toml::from_str(&text).expect(suite);
-    let part = Some(&recorded.part).filter(|part| !part.is_empty());
-    let mut rows = rows_of(&part.map_or(suite.into(), |part| format!("{suite}/{part}")));
-    for id in recorded.out.iter().chain(&recorded.empty).chain(&recorded.not_run) {
-        assert!(rows.iter().any(|row| row.id == *id), "{suite}: no row {id}");
-    }
-    for row in &mut rows {
-        row.verdict = recorded.verdict(&row.id);
-    }
-    Some(rows)
-}
+/// First line of the table of papers in `validation/README.md`.
+const PAPERS: &str = "| paper | run | ";
 
 /// The page with these totals: in place of those it has, or after its title.
 fn with(page: &str, suite: &str, totals: &str) -> String {
@@ -63,14 +31,34 @@ fn with(page: &str, suite: &str, totals: &str) -> String {
     before + totals + gap + after
 }
 
+/// The page with this headline after its title.
+fn headed(page: &str, headline: &str) -> String {
+    let (title, rest) = page.split_once("\n\n").expect("a title and text");
+    let rest = match rest.starts_with(HEADLINE) {
+        true => rest.split_once("\n\n").expect("text after the headline").1,
+        false => rest,
+    };
+    format!("{title}\n\n{headline}\n\n{rest}")
+}
+
+/// Compares a page with what it should be, or writes it.
+fn check(path: &Path, page: &str, expected: &str) {
+    if std::env::var_os("FOREBAY_BLESS").is_some() {
+        std::fs::write(path, expected).expect("the page can be written");
+    } else {
+        assert_eq!(page, expected, "{}: FOREBAY_BLESS=1 renews it", path.display());
+    }
+}
+
 /// `FOREBAY_BLESS=1 cargo test -p forebay-validate --test pages` writes the totals into the pages.
 #[test]
-fn pages_begin_with_the_totals_of_recorded_verdicts() {
+fn pages_begin_with_the_headline_and_the_totals_of_recorded_verdicts() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut seen = 0;
     for suite in SUITES {
         let path = root.join(format!("docs/papers/{suite}.md"));
-        let (Some(rows), Ok(page)) = (recorded(&root, suite), std::fs::read_to_string(&path))
+        let (Some(rows), Ok(page)) =
+            (recorded(suite, Extent::Quick), std::fs::read_to_string(&path))
         else {
             continue;
         };
@@ -82,12 +70,18 @@ fn pages_begin_with_the_totals_of_recorded_verdicts() {
             assert_eq!(own.two_sided[0], spread.two_sided[0], "{suite}: the same");
         }
         let expected = with(&page, suite, &totals(&rows, readings(suite), spread.as_ref()));
-        if std::env::var_os("FOREBAY_BLESS").is_some() {
-            std::fs::write(&path, &expected).expect("the page can be written");
-        } else {
-            assert_eq!(page, expected, "{suite}: FOREBAY_BLESS=1 renews the totals");
-        }
-        assert!(expected.find(FIRST) < Some(400), "{suite}: the page begins with the totals");
+        let expected = headed(&expected, &headline(suite).expect("verdicts were recorded"));
+        check(&path, &page, &expected);
+        assert!(expected.find(FIRST) < Some(600), "{suite}: the page begins with the totals");
     }
     assert!(seen >= 7, "{seen} pages");
+}
+
+#[test]
+fn the_table_of_papers_is_that_of_recorded_verdicts() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../validation/README.md");
+    let page = std::fs::read_to_string(&path).expect("the page is there");
+    let (before, rest) = page.split_once(PAPERS).expect("the page has the table");
+    let after = rest.split_once("\n\n").expect("text after the table").1;
+    check(&path, &page, &format!("{before}{}\n{after}", papers()));
 }

@@ -1,0 +1,223 @@
+//! Verdicts that `validation/verdicts.py` recorded: of quick runs, and of whole ones.
+
+use crate::row::{Row, Verdict};
+use crate::table::{is_counted, is_two_sided};
+use crate::{Basis, readings, rows_of};
+use serde::Deserialize;
+
+/// How long the runs were that verdicts were recorded of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// `--quick`.
+    Quick,
+    /// All that a row asks for.
+    Whole,
+}
+
+/// Papers that the project reproduces, with their suites, in the order of the table.
+pub const PAPERS: [(&str, &str); 5] = [
+    ("hostcc", "hostCC"),
+    ("tcp-nv", "TCP-NV"),
+    ("hiercc", "HierCC"),
+    ("carc", "CARC"),
+    ("pcc-dilemma", "Dilemma"),
+];
+
+/// The rows of a run that are not in.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct File {
+    /// The part that was run, if not all.
+    #[serde(default)]
+    part: String,
+    rows: usize,
+    out: Vec<String>,
+    empty: Vec<String>,
+    not_run: Vec<String>,
+}
+
+fn text(suite: &str, extent: Extent) -> Option<&'static str> {
+    macro_rules! of {
+        ($($suite:literal),*; $($whole:literal),*) => {
+            match (suite, extent) {
+                $(($suite, Extent::Quick) => Some(include_str!(concat!("../../../validation/", $suite, "/verdicts.toml"))),)*
+                $(($whole, Extent::Whole) => Some(include_str!(concat!("../../../validation/", $whole, "/whole.toml"))),)*
+                _ => None,
+            }
+        };
+    }
+    of!(
+        "analytic", "linux", "rdma", "htsim", "expresspass", "homa", "ndp", "aeolus", "hiercc", "hostcc", "tcp-nv", "carc";
+    )
+}
+
+/// The rows of a suite with the verdicts that were recorded, if any were since its last row was added.
+///
+/// # Panics
+/// If the suite's file is not as it should be: it is part of the program.
+pub fn recorded(suite: &str, extent: Extent) -> Option<Vec<Row>> {
+    let file: File = toml::from_str(text(suite, extent)?)
+        .unwrap_or_else(|error| panic!("verdicts of {suite}: {error}"));
+    let part = Some(&file.part).filter(|part| !part.is_empty());
+    let mut rows = rows_of(&part.map_or(suite.into(), |part| format!("{suite}/{part}")));
+    if rows.len() != file.rows {
+        // Rows are committed before their first run; `verdicts.py` says so until it records them.
+        return None;
+    }
+    let lists =
+        [(Verdict::Out, file.out), (Verdict::Empty, file.empty), (Verdict::NotRun, file.not_run)];
+    for row in &mut rows {
+        row.verdict = Verdict::In;
+    }
+    for (verdict, ids) in lists {
+        for id in ids {
+            let row = rows.iter_mut().find(|row| row.id == id);
+            row.unwrap_or_else(|| panic!("{suite}: no row {id}")).verdict = verdict;
+        }
+    }
+    Some(rows)
+}
+
+/// How many rows are in, and how many are in or out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Share {
+    /// In.
+    pub within: usize,
+    /// In or out.
+    pub judged: usize,
+}
+
+impl Share {
+    /// Of the rows of the named reading that count and that `keep` keeps.
+    pub fn of(rows: &[Row], readings: &[&str], keep: impl Fn(&Row) -> bool) -> Self {
+        let kept = rows.iter().filter(|row| is_counted(row, readings) && keep(row));
+        let mut share = Self::default();
+        for row in kept {
+            share.within += usize::from(row.verdict == Verdict::In);
+            share.judged += usize::from(matches!(row.verdict, Verdict::In | Verdict::Out));
+        }
+        share
+    }
+
+    fn add(&mut self, other: Self) {
+        self.within += other.within;
+        self.judged += other.judged;
+    }
+}
+
+impl std::fmt::Display for Share {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.judged {
+            0 => f.write_str("none"),
+            judged => write!(f, "{} of {judged}", self.within),
+        }
+    }
+}
+
+/// Numbers that the text states, held on both sides.
+pub fn stated(rows: &[Row], readings: &[&str]) -> Share {
+    Share::of(rows, readings, |row| row.basis == Basis::Stated && is_two_sided(row))
+}
+
+/// The first line of a paper's page: how many of the two-sided numbers that it states are in, by recorded verdicts.
+pub fn headline(suite: &str) -> Option<String> {
+    let of = |extent| Some(stated(&recorded(suite, extent)?, readings(suite)));
+    let runs = [(of(Extent::Whole), "a whole run"), (of(Extent::Quick), "a quick run")];
+    let said: Vec<String> =
+        runs.into_iter().filter_map(|(share, run)| Some(format!("{} in {run}", share?))).collect();
+    let last = format!("**Two-sided numbers that the paper states: {}.**", said.join(", "));
+    (!said.is_empty()).then_some(last)
+}
+
+/// The papers in one table, in Markdown: a line for each kind of run whose verdicts were recorded, and one for all papers.
+pub fn papers() -> String {
+    let mut text = String::from(
+        "| paper | run | stated, two-sided | plotted, two-sided | one-sided claims | our equations |\n|---|---|---:|---:|---:|---:|\n",
+    );
+    for (extent, name) in [(Extent::Whole, "whole"), (Extent::Quick, "quick")] {
+        let mut sums = [Share::default(); 4];
+        let mut papers = 0;
+        for (suite, title) in PAPERS {
+            let Some(rows) = recorded(suite, extent) else { continue };
+            let readings = readings(suite);
+            let of = |keep: fn(&Row) -> bool| Share::of(&rows, readings, keep);
+            let shares = [
+                stated(&rows, readings),
+                of(|row| row.basis == Basis::Plotted && is_two_sided(row)),
+                of(|row| row.basis != Basis::Derived && !is_two_sided(row)),
+                of(|row| row.basis == Basis::Derived),
+            ];
+            papers += 1;
+            text += &line(title, name, shares);
+            for (sum, share) in sums.iter_mut().zip(shares) {
+                sum.add(share);
+            }
+        }
+        if papers > 1 {
+            text += &line(&format!("**{papers} papers**"), name, sums);
+        }
+    }
+    text
+}
+
+fn line(title: &str, run: &str, shares: [Share; 4]) -> String {
+    let [stated, plotted, claims, derived] = shares;
+    format!("| {title} | {run} | {stated} | {plotted} | {claims} | {derived} |\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(id: &str, basis: Basis, tolerance: &str, verdict: Verdict) -> Row {
+        Row {
+            id: id.into(),
+            basis,
+            tolerance: tolerance.to_string().try_into().expect("it is one"),
+            verdict,
+            ..crate::rows("analytic").remove(0)
+        }
+    }
+
+    #[test]
+    fn the_headline_counts_stated_numbers_with_two_sides_under_the_named_reading() {
+        use Basis::{Assumed, Derived, Plotted, Stated};
+        use Verdict::{Empty, In, NotRun, Out};
+        let mut rows = vec![
+            row("a", Stated, "5%", In),
+            row("b", Stated, "order x3", Out),
+            row("c", Stated, "x2", NotRun),
+            row("d", Stated, "x2", Empty),
+            row("e", Stated, ">=", In),
+            row("f", Plotted, "5%", In),
+            row("g", Derived, "5%", In),
+            row("h", Assumed, "5%", In),
+            row("i-other", Stated, "5%", In),
+            row("j", Stated, "5%", In),
+        ];
+        rows[9].repeats = Some("a x 1".to_string().try_into().expect("it is one"));
+        let share = stated(&rows, &["", "-other"]);
+        assert_eq!(share, Share { within: 1, judged: 2 });
+        assert_eq!(share.to_string(), "1 of 2");
+        assert_eq!(Share::default().to_string(), "none");
+    }
+
+    /// A quick run leaves out the rows that it would judge otherwise than a whole one.
+    #[test]
+    fn a_quick_run_has_the_verdicts_of_a_whole_one_or_leaves_the_row_out() {
+        let mut seen = 0;
+        for (suite, _) in PAPERS {
+            let both = [Extent::Quick, Extent::Whole].map(|extent| recorded(suite, extent));
+            let [Some(quick), Some(whole)] = both else { continue };
+            seen += 1;
+            for row in quick.iter().filter(|row| row.verdict != Verdict::NotRun) {
+                let Some(other) = whole.iter().find(|other| other.id == row.id) else { continue };
+                assert_eq!(row.verdict, other.verdict, "{suite}: {}, quick and whole", row.id);
+            }
+        }
+        assert!(seen >= WHOLE, "{seen} suites");
+    }
+
+    /// Suites of [`PAPERS`] whose whole run was recorded.
+    const WHOLE: usize = 0;
+}
