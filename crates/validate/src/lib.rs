@@ -343,6 +343,7 @@ pub fn only_by_name(suite: &str) -> &'static [&'static str] {
 pub fn readings(suite: &str) -> &'static [&'static str] {
     match split(suite).0 {
         "rdma" => &["", "-bounded"],
+        "tcp-nv" => &["-pad2", "-pad6"],
         "hostcc" => &["", "-resting", "-threshold", "-noecn"],
         "carc" => &[
             "-lifo16six",

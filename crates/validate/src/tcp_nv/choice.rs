@@ -1,6 +1,6 @@
 //! How the BIC columns choose among the candidates, and what the open settings do to the NV columns.
 
-use super::settings::{CHOSEN, Law, Settings};
+use super::settings::{CHOSEN, Law, PAD2, Settings};
 use super::table::{Column, QUANTITIES, column};
 use crate::jobs::Cores;
 use crate::row::Row;
@@ -61,7 +61,57 @@ pub(crate) fn sensitivity(cores: &Cores<'_>, rows: &[Row], quick: bool) -> Strin
     for ((name, _), pair) in varied.iter().zip(&columns) {
         text += &format!("{name:18}{}\n", numbers(pair));
     }
-    text + &own_connections(cores, rows, quick)
+    text + &own_connections(cores, rows, quick) + &pad2(cores, rows, quick)
+}
+
+/// Candidates of reading `-pad2` in the order of its rule, which looks at few flows alone; all 16 numbers of each.
+fn pad2(cores: &Cores<'_>, rows: &[Row], quick: bool) -> String {
+    let candidates = Settings::pad2_candidates();
+    let columns = all_columns(cores, &candidates, Law::Nv, quick);
+    let mut scored: Vec<_> = candidates.iter().zip(&columns).collect();
+    let rank = |pair: &[Column; 2]| (within(&pair[0], "few", rows), apart(&pair[0], rows));
+    scored.sort_by(|a, b| {
+        let ((of_a, far_a), (of_b, far_b)) = (rank(a.1), rank(b.1));
+        of_b.cmp(&of_a).then(far_a.total_cmp(&far_b))
+    });
+    let mut text = format!(
+        "\nCandidates of reading -pad2, RTT 200 us: how many of the eight NV numbers with few flows are in, which choose; distance; how many with 128 flows, which are judged\n\n\
+         few  distance  128  pad  samples  share  buffer  {}\n",
+        heads()
+    );
+    for (s, pair) in scored {
+        let (few, distance) = rank(pair);
+        let many = within(&pair[1], "128", rows);
+        let mark = if *s == PAD2 { "  chosen" } else { "" };
+        text += &format!(
+            "{few:>3}  {distance:8.3}  {many:>3}  {:>3}  {:>7}  {:>5}  {:>4}KB  {}{mark}\n",
+            s.pad,
+            s.samples,
+            s.share,
+            s.buffer_kb,
+            numbers(pair)
+        );
+    }
+    text
+}
+
+/// How many of the eight numbers of NV's column are within the tolerances of their rows.
+fn within(column: &Column, label: &str, rows: &[Row]) -> usize {
+    let values = QUANTITIES.iter().zip(column.values());
+    values
+        .filter(|(what, value)| {
+            row(rows, Law::Nv, label, what)
+                .is_some_and(|row| row.tolerance.holds(row.published, *value))
+        })
+        .count()
+}
+
+/// Sum of squared log ratios of NV's column of few flows to the deck's, without drops, of which the deck has none.
+fn apart(column: &Column, rows: &[Row]) -> f64 {
+    let values = QUANTITIES.iter().zip(column.values()).filter(|(what, _)| **what != "drops");
+    values
+        .map(|(what, value)| (value.max(1e-9) / published(rows, Law::Nv, "few", what)).ln().powi(2))
+        .sum()
 }
 
 /// What the columns are where each RPC has a connection of its own.
@@ -102,8 +152,13 @@ fn deck(rows: &[Row], law: Law) -> [Column; 2] {
 }
 
 fn published(rows: &[Row], law: Law, label: &str, what: &str) -> f64 {
-    let id = format!("table-{}-{label}-{what}", law.id());
-    rows.iter().find(|r| r.id == id).map_or(f64::NAN, |r| r.published)
+    row(rows, law, label, what).map_or(f64::NAN, |row| row.published)
+}
+
+/// The row of a cell of the table: every reading has the same number and tolerance.
+fn row<'a>(rows: &'a [Row], law: Law, label: &str, what: &str) -> Option<&'a Row> {
+    let id = format!("table-{}-{label}-{what}-pad2", law.id());
+    rows.iter().find(|row| row.id == id)
 }
 
 /// Flows of the headline claims.
@@ -114,16 +169,29 @@ const SEEDS: u64 = 5;
 
 /// NV beside BIC where something is not as in the rows.
 fn headlines(cores: &Cores<'_>, quick: bool) -> String {
-    let c = CHOSEN;
+    let c = PAD2;
     let mut lines: Vec<(String, Settings)> =
         (1..=SEEDS).map(|seed| (format!("seed {seed}"), Settings { seed, ..c })).collect();
+    let [less, more] = [4, 6].map(|fifths| move |value: u32| value * fifths / 5);
     let fifths = [
-        ("RTT", Settings { rtt_us: 80, ..c }, Settings { rtt_us: 120, ..c }),
-        ("buffer", Settings { buffer_kb: 320, ..c }, Settings { buffer_kb: 480, ..c }),
-        ("RTO floor", Settings { rto_ms: 16, ..c }, Settings { rto_ms: 24, ..c }),
-        ("samples", Settings { samples: 16, ..c }, Settings { samples: 24, ..c }),
-        ("share", Settings { share: 30, ..c }, Settings { share: 46, ..c }),
-        ("pad, a packet", Settings { pad: 5, ..c }, Settings { pad: 7, ..c }),
+        ("RTT", Settings { rtt_us: less(c.rtt_us), ..c }, Settings { rtt_us: more(c.rtt_us), ..c }),
+        (
+            "buffer",
+            Settings { buffer_kb: less(c.buffer_kb), ..c },
+            Settings { buffer_kb: more(c.buffer_kb), ..c },
+        ),
+        (
+            "RTO floor",
+            Settings { rto_ms: less(c.rto_ms), ..c },
+            Settings { rto_ms: more(c.rto_ms), ..c },
+        ),
+        (
+            "samples",
+            Settings { samples: less(c.samples), ..c },
+            Settings { samples: more(c.samples), ..c },
+        ),
+        ("share", Settings { share: less(c.share), ..c }, Settings { share: more(c.share), ..c }),
+        ("pad, a packet", Settings { pad: c.pad - 1, ..c }, Settings { pad: c.pad + 1, ..c }),
     ];
     for (name, less, more) in fifths {
         lines.extend([(format!("{name} less"), less), (format!("{name} more"), more)]);
@@ -242,7 +310,7 @@ mod tests {
     fn the_calibrated_numbers_of_bic_choose_but_for_fairness() {
         let rows = crate::rows("tcp-nv");
         let calibrated = rows.iter().filter(|row| {
-            let of_bic = row.id.starts_with("table-bic-") && !row.id.ends_with("-fairness");
+            let of_bic = row.id.starts_with("table-bic-") && !row.id.contains("-fairness");
             of_bic && row.basis == Basis::Calibrated
         });
         assert_eq!(2 * chosen_by().count(), calibrated.count());
