@@ -357,9 +357,15 @@ pub fn readings(suite: &str) -> &'static [&'static str] {
             "-fits16four",
             "-lifo16four",
         ],
-        "hiercc" => {
-            &["-recommended-count", "-recommended", "-literal", "-own", "-printed", "-paced"]
-        }
+        "hiercc" => &[
+            "-recommended-count",
+            "-recommended",
+            "-literal",
+            "-own",
+            "-printed",
+            "-paced",
+            "-epframe",
+        ],
         _ => &[],
     }
 }

@@ -134,7 +134,10 @@ const CURVES: [(&str, Scheme); 6] = [
 
 pub(super) fn draw_5(figure: &Figure) -> String {
     let others = [("hpcc", 0), ("dcqcn", 1), ("timely", 3), ("expresspass", 5)];
-    let said = |panel: &str, other: &str| published(&format!("{panel}-over-{other}-{NAMED}"));
+    let said = |panel: &str, other: &str| {
+        let reading = if other == "expresspass" { "epcode" } else { NAMED };
+        published(&format!("{panel}-over-{other}-{reading}"))
+    };
     let times = |label, range: (f64, f64), which| curves::Panel {
         label,
         axis: Axis::log(range.0, range.1),

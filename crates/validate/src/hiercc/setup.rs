@@ -85,7 +85,10 @@ pub(super) enum Scheme {
     Hpcc,
     Dcqcn,
     Timely,
+    /// With the credit meter of its own paper and code: reading 20.
     ExpressPass,
+    /// With a meter for the frames of these runs: reading 16.
+    ExpressPassFrames,
     /// HPCC, DCQCN and TIMELY as their own papers have them: reading 17. HPCC also in reading 18, with T as printed.
     HpccOwn,
     DcqcnOwn,
@@ -101,6 +104,7 @@ impl Scheme {
             Scheme::Dcqcn => "dcqcn",
             Scheme::Timely => "timely",
             Scheme::ExpressPass => "expresspass",
+            Scheme::ExpressPassFrames => "expresspass-frames",
             Scheme::HpccOwn => "hpcc-own",
             Scheme::DcqcnOwn => "dcqcn-own",
             Scheme::TimelyOwn => "timely-own",
@@ -180,14 +184,14 @@ impl Setup {
     /// What differs from ECMP by flow.
     fn routing(&self) -> &'static str {
         match self.scheme {
-            Scheme::ExpressPass => "routing = \"ecmp-symmetric\"\n",
+            Scheme::ExpressPass | Scheme::ExpressPassFrames => "routing = \"ecmp-symmetric\"\n",
             _ => "",
         }
     }
 
     fn kind(&self) -> &'static str {
         match self.scheme {
-            Scheme::ExpressPass => "kind = \"receiver-driven\"\n",
+            Scheme::ExpressPass | Scheme::ExpressPassFrames => "kind = \"receiver-driven\"\n",
             _ => "kind = \"rdma\"\nrecovery = \"go-back-n\"\n",
         }
     }
@@ -230,6 +234,9 @@ impl Setup {
                 "ecn = \"off\"\n".into()
             }
             Scheme::ExpressPass => {
+                "ecn = \"off\"\ncredits = { class = 1, share = \"84/1622\" }\n".into()
+            }
+            Scheme::ExpressPassFrames => {
                 "ecn = \"off\"\ncredits = { class = 1, share = \"84/1132\" }\n".into()
             }
         }
@@ -240,7 +247,9 @@ impl Setup {
         match (self.buffers, self.scheme) {
             (Buffers::Shared, Scheme::HierCc(_)) => "classes = 8\nbuffer = { size = \"32MB\" }\n",
             (Buffers::Unbounded, Scheme::HierCc(_)) => "classes = 8\nbuffer = \"none\"\n",
-            (Buffers::Shared, Scheme::ExpressPass) => "classes = 2\nbuffer = { size = \"32MB\" }\n",
+            (Buffers::Shared, Scheme::ExpressPass | Scheme::ExpressPassFrames) => {
+                "classes = 2\nbuffer = { size = \"32MB\" }\n"
+            }
             (Buffers::Shared, _) => {
                 "classes = 2\nbuffer = { size = \"32MB\" }\npause = { classes = [0] }\n"
             }
@@ -277,7 +286,7 @@ impl Setup {
             Scheme::TimelyOwn => "law = \"timely\"\n\
                                   params = { form = \"plain\", delta = \"25Mbps\", segment = \"1KB\" }\n"
                 .into(),
-            Scheme::ExpressPass => "law = \"expresspass\"\nack_size = \"64B\"\n".into(),
+            Scheme::ExpressPass | Scheme::ExpressPassFrames => "law = \"expresspass\"\nack_size = \"64B\"\n".into(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::lab::{is_host, longest, longest_voq};
 use super::law::voq_bound;
-use super::setup::{BUNDLES, C0, LINE, PACKET, Scheme, Setup, Wiring, host};
+use super::setup::{BUNDLES, C0, LINE, NAMED, PACKET, Scheme, Setup, Wiring, host};
 use crate::bench::{self, mean, run_seed};
 use crate::jobs::Cores;
 use crate::measured::Measured;
@@ -26,7 +26,7 @@ pub(super) const OWN: [Scheme; 4] =
     [Scheme::HierCc(BUNDLES[2]), Scheme::HpccOwn, Scheme::DcqcnOwn, Scheme::TimelyOwn];
 
 /// All other schemes, the dearest first.
-pub(super) const SCHEMES: [Scheme; 7] = [
+pub(super) const SCHEMES: [Scheme; 8] = [
     Scheme::HierCc(BUNDLES[0]),
     Scheme::HierCc(BUNDLES[1]),
     Scheme::HierCc(BUNDLES[2]),
@@ -34,6 +34,7 @@ pub(super) const SCHEMES: [Scheme; 7] = [
     Scheme::Dcqcn,
     Scheme::Timely,
     Scheme::ExpressPass,
+    Scheme::ExpressPassFrames,
 ];
 
 /// How much of the figure is run.
@@ -50,7 +51,7 @@ impl Extent {
         if quick {
             Self { loads: vec![0.3, 0.8], seeds: 1, arrivals: 1e-3 }
         } else {
-            Self { loads: vec![0.3, 0.4, 0.5, 0.6, 0.7, 0.8], seeds: 5, arrivals: 20e-3 }
+            Self { loads: vec![0.3, 0.4, 0.5, 0.6, 0.7, 0.8], seeds: 3, arrivals: 20e-3 }
         }
     }
 
@@ -251,9 +252,14 @@ pub(super) fn measure(figure: &Figure, measured: &mut Measured) {
     for (which, panel) in ["fig5a", "fig5b"].into_iter().enumerate() {
         for bundle in BUNDLES {
             let ours = figure.of(Scheme::HierCc(bundle));
-            for other in [Scheme::Hpcc, Scheme::Timely, Scheme::Dcqcn, Scheme::ExpressPass] {
+            for other in [Scheme::Hpcc, Scheme::Timely, Scheme::Dcqcn, Scheme::ExpressPassFrames] {
                 let (gain, remark) = best(&ours, &figure.of(other), which);
-                let id = format!("{panel}-over-{}-{bundle}", other.name());
+                let id = match other {
+                    Scheme::ExpressPassFrames => {
+                        format!("{panel}-over-expresspass-{bundle}-epframe")
+                    }
+                    _ => format!("{panel}-over-{}-{bundle}", other.name()),
+                };
                 let remark = format!("{said}: {remark}");
                 enter(measured, id, gain, (which, [&ours, &figure.of(other)]), remark);
             }
@@ -261,18 +267,25 @@ pub(super) fn measure(figure: &Figure, measured: &mut Measured) {
             let id = format!("{panel}-order-hiercc-hpcc-{bundle}");
             enter(measured, id, ratio, (which, [&ours, &figure.of(Scheme::Hpcc)]), said.clone());
         }
+        let own = [&figure.of(Scheme::HierCc(NAMED))[..], &figure.of(Scheme::ExpressPass)];
+        let (gain, remark) = best(own[0], own[1], which);
+        let id = format!("{panel}-over-expresspass-epcode");
+        enter(measured, id, gain, (which, own), format!("{said}: {remark}"));
         let pairs: &[(&str, Scheme, Scheme)] = match panel {
             "fig5a" => &[
                 ("order-hpcc-timely", Scheme::Timely, Scheme::Hpcc),
                 ("order-timely-dcqcn", Scheme::Dcqcn, Scheme::Timely),
-                ("order-timely-expresspass", Scheme::ExpressPass, Scheme::Timely),
-                ("order-expresspass-dcqcn", Scheme::Dcqcn, Scheme::ExpressPass),
+                ("order-timely-expresspass-epcode", Scheme::ExpressPass, Scheme::Timely),
+                ("order-timely-expresspass-epframe", Scheme::ExpressPassFrames, Scheme::Timely),
+                ("order-expresspass-dcqcn-epcode", Scheme::Dcqcn, Scheme::ExpressPass),
+                ("order-expresspass-dcqcn-epframe", Scheme::Dcqcn, Scheme::ExpressPassFrames),
             ],
             _ => &[
                 ("same-hpcc-timely", Scheme::Timely, Scheme::Hpcc),
                 ("order-hpcc-dcqcn", Scheme::Dcqcn, Scheme::Hpcc),
                 ("order-timely-dcqcn", Scheme::Dcqcn, Scheme::Timely),
-                ("order-dcqcn-expresspass", Scheme::ExpressPass, Scheme::Dcqcn),
+                ("order-dcqcn-expresspass-epcode", Scheme::ExpressPass, Scheme::Dcqcn),
+                ("order-dcqcn-expresspass-epframe", Scheme::ExpressPassFrames, Scheme::Dcqcn),
             ],
         };
         for (name, over, under) in pairs {
