@@ -68,11 +68,48 @@ pub(super) enum Experiment {
     /// E4, MB.
     Buffer(u32),
     /// E5.
-    Incast,
+    Incast(Incast),
     /// E6.
     Tiny,
     /// E7.
     Levels(u8),
+}
+
+/// Senders that answer at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Incast {
+    /// Senders for each receiver.
+    pub senders: u32,
+    /// Answer of each, KB.
+    pub kb: u32,
+    /// Receivers at once: a random host, or so many hosts of the first rack.
+    pub receivers: u32,
+}
+
+/// The points of E5.
+pub(super) const INCASTS: [Incast; 4] = [
+    Incast { senders: 64, kb: 64, receivers: 1 },
+    Incast { senders: 159, kb: 64, receivers: 1 },
+    Incast { senders: 159, kb: 500, receivers: 1 },
+    Incast { senders: 128, kb: 64, receivers: 8 },
+];
+
+impl Incast {
+    /// `[[traffic]]`: rounds follow each other, or begin together where there are several receivers.
+    fn traffic(self) -> String {
+        let Self { senders, kb, receivers } = self;
+        let one =
+            format!("[[traffic]]\nkind = \"incast\"\nfan_in = {senders}\nsize = \"{kb}KB\"\n");
+        match receivers {
+            1 if kb > 64 => format!("{one}rounds = 4\n"),
+            1 => format!("{one}rounds = 20\n"),
+            _ => (0..receivers)
+                .map(|host| {
+                    format!("{one}rounds = 4\nevery = \"20ms\"\nto = \"leaf[0].host[{host}]\"\n")
+                })
+                .collect(),
+        }
+    }
 }
 
 /// How much of everything is run.
@@ -87,7 +124,7 @@ impl Extent {
     pub fn new(quick: bool) -> Self {
         match quick {
             true => Self { seeds: 1, shorter: 10.0 },
-            false => Self { seeds: 5, shorter: 1.0 },
+            false => Self { seeds: 3, shorter: 1.0 },
         }
     }
 
@@ -110,7 +147,8 @@ impl Experiment {
         all.extend([4, 2, 1].map(Self::Levels));
         all.extend([WebSearch, CacheFollower, WebServer].map(Self::Host));
         all.extend([16, 8, 4, 2].map(Self::Buffer));
-        all.extend([Self::Incast, Self::Tiny]);
+        all.extend(INCASTS.map(Self::Incast));
+        all.push(Self::Tiny);
         all
     }
 
@@ -134,7 +172,7 @@ impl Experiment {
             Self::Levels(_) => Workload::WebSearch.span(),
             Self::Host(_) => 2.0,
             Self::Buffer(_) => Workload::WebServer.span(),
-            Self::Incast => return 0.0,
+            Self::Incast(_) => return 0.0,
             Self::Tiny => 1.0,
         };
         ms / extent.shorter * 1e-3
@@ -161,11 +199,8 @@ impl Experiment {
             Self::Levels(levels) => {
                 Setup { levels, ..one_to_four(poisson("websearch", 0.8, "core")) }
             }
-            Self::Tiny => one_to_four(poisson("1000B", 0.3, "core")),
-            Self::Incast => one_to_four(
-                "[[traffic]]\nkind = \"incast\"\nfan_in = 64\nsize = \"64KB\"\nrounds = 20\n"
-                    .into(),
-            ),
+            Self::Tiny => one_to_four(poisson("1000B", 0.8, "core")),
+            Self::Incast(incast) => one_to_four(incast.traffic()),
         }
     }
 
@@ -340,8 +375,8 @@ mod tests {
         let cells = [
             ("tiny-aeolus", Experiment::Tiny, Scheme::Aeolus),
             ("core-homa", Experiment::Core(Workload::WebServer), Scheme::Homa),
-            ("incast-homa", Experiment::Incast, Scheme::Homa),
-            ("incast-ndp", Experiment::Incast, Scheme::Ndp),
+            ("incast-homa", Experiment::Incast(INCASTS[0]), Scheme::Homa),
+            ("incast-ndp", Experiment::Incast(INCASTS[0]), Scheme::Ndp),
         ];
         for (name, experiment, scheme) in cells {
             let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/dilemma/");

@@ -11,7 +11,7 @@ mod table;
 use crate::jobs::Cores;
 use crate::measured::Measured;
 use crate::row::Row;
-use experiments::{Experiment, Extent, Flow, One, Runs, Workload};
+use experiments::{Experiment, Extent, Flow, INCASTS, One, Runs, Workload};
 pub(crate) use sensitivity::sensitivity;
 use setup::{SCHEMES, Scheme};
 
@@ -37,7 +37,7 @@ fn belongs(experiment: Experiment, part: &str) -> bool {
         Experiment::NonBlocking(_) => part == "nonblocking",
         Experiment::Host(_) => part == "host",
         Experiment::Buffer(_) => part == "buffer",
-        Experiment::Incast => part == "incast",
+        Experiment::Incast(_) => part == "incast",
         Experiment::Tiny => part == "tiny",
         _ => part == "core",
     }
@@ -62,7 +62,7 @@ pub(crate) fn measure(
     for part in parts {
         match part {
             "buffer" => buffer(&runs, &mut measured),
-            "incast" => cells(&runs, "incast", &[Experiment::Incast], &mut measured),
+            "incast" => incast(&runs, &mut measured),
             "tiny" => cells(&runs, "tiny", &[Experiment::Tiny], &mut measured),
             _ => {}
         }
@@ -89,6 +89,19 @@ fn traffic(runs: &Runs, measured: &mut Measured) {
                 measured.insert_saying(format!("ndp-{name}-{end}"), ratio, remark);
             }
         }
+    }
+    let of = |workload| over_the_best(runs, Experiment::Core(workload));
+    if let [Some(large), Some(larger), Some(small)] = [CacheFollower, WebSearch, WebServer].map(of)
+    {
+        let remark = format!(
+            "Cache Follower {:.1}, Web Search {:.1}, Web Server {:.1}",
+            large.0, larger.0, small.0
+        );
+        measured.insert_saying("ndp-workloads-core", large.0.min(larger.0) / small.0, remark);
+    }
+    let homa = over_the_others(runs, Experiment::Core(WebServer), Scheme::Homa);
+    if let Some((ratio, remark)) = homa {
+        measured.insert_saying("homa-webserver-core", ratio, remark);
     }
     let lost = [
         ("core", Experiment::Core(WebServer)),
@@ -127,6 +140,22 @@ fn traffic(runs: &Runs, measured: &mut Measured) {
     }
 }
 
+/// Rows of E5.
+fn incast(runs: &Runs, measured: &mut Measured) {
+    let points = INCASTS.map(Experiment::Incast);
+    cells(runs, "incast", &points, measured);
+    let lost = |point: &Experiment| {
+        let one = runs.of(*point, Scheme::Homa)?;
+        Some((100.0 * one.dropped_bytes / one.sent_bytes, said(runs, *point, one)))
+    };
+    let lost: Vec<(f64, String)> = points.iter().filter_map(lost).collect();
+    if let Some(most) = lost.iter().map(|one| one.0).max_by(f64::total_cmp) {
+        let each: Vec<String> =
+            lost.iter().map(|(lost, of)| format!("{lost:.2} % in {of}")).collect();
+        measured.insert_saying("homa-loss-incast", most, each.join("; "));
+    }
+}
+
 /// Rows of E4.
 fn buffer(runs: &Runs, measured: &mut Measured) {
     let all = [
@@ -142,7 +171,10 @@ fn buffer(runs: &Runs, measured: &mut Measured) {
         tails.enter(&id, tails.seconds[2] / tails.seconds[0], runs, measured);
         match scheme {
             Scheme::Homa => {
-                tails.enter("homa-buffer-monotone", tails.least_step(), runs, measured);
+                let step = tails.least_step();
+                let happened = [tails.largest_change(), 0.0];
+                let remark = tails.said(runs);
+                measured.insert_of("homa-buffer-monotone", step, ("change", happened), remark);
             }
             Scheme::ExpressPass => {
                 tails.enter("expresspass-buffer", tails.largest_change(), runs, measured);
@@ -182,10 +214,13 @@ impl Tails {
         changes.max_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap_or(f64::NAN)
     }
 
-    fn enter(&self, id: &str, value: f64, runs: &Runs, measured: &mut Measured) {
+    fn said(&self, runs: &Runs) -> String {
         let each: Vec<String> = self.seconds.iter().map(|s| format!("{:.1}", s * 1e6)).collect();
-        let remark = format!("{}: {} us", runs.extent.said(), each.join(", "));
-        measured.insert_tail(id, value, self.beyond, remark);
+        format!("{}: {} us", runs.extent.said(), each.join(", "))
+    }
+
+    fn enter(&self, id: &str, value: f64, runs: &Runs, measured: &mut Measured) {
+        measured.insert_tail(id, value, self.beyond, self.said(runs));
     }
 }
 
@@ -195,8 +230,12 @@ fn cells(runs: &Runs, line: &str, of: &[Experiment], measured: &mut Measured) {
     for scheme in PROACTIVE {
         let ratios = of.iter().map(|experiment| over_the_median(runs, *experiment, scheme));
         let Some(ratios) = ratios.collect::<Option<Vec<_>>>() else { continue };
+        let each: Vec<String> = ratios.iter().map(|one| format!("{:.2}", one.0)).collect();
         let worst = ratios.into_iter().max_by(|a, b| a.0.total_cmp(&b.0));
-        if let Some((ratio, beyond, remark)) = worst {
+        if let Some((ratio, beyond, mut remark)) = worst {
+            if each.len() > 1 {
+                remark += &format!("; by experiment {}", each.join(", "));
+            }
             measured.insert_tail(format!("table1-{line}-{}", scheme.name()), ratio, beyond, remark);
         }
     }
@@ -231,15 +270,20 @@ fn median(mut values: Vec<f64>) -> f64 {
 
 /// Mean FCT of NDP over the least of the five other schemes.
 fn over_the_best(runs: &Runs, experiment: Experiment) -> Option<(f64, String)> {
+    over_the_others(runs, experiment, Scheme::Ndp)
+}
+
+/// Mean FCT of a scheme over the least of the five others.
+fn over_the_others(runs: &Runs, experiment: Experiment, of: Scheme) -> Option<(f64, String)> {
     let means = SCHEMES.map(|scheme| Some((runs.of(experiment, scheme)?.mean(|f| f.fct), scheme)));
     let means: Vec<(f64, Scheme)> = means.into_iter().collect::<Option<_>>()?;
-    let ndp = means.iter().find(|one| one.1 == Scheme::Ndp)?.0;
-    let others = means.iter().filter(|one| one.1 != Scheme::Ndp);
+    let own = means.iter().find(|one| one.1 == of)?.0;
+    let others = means.iter().filter(|one| one.1 != of);
     let (best, scheme) = others.min_by(|a, b| a.0.total_cmp(&b.0))?;
-    let said = said(runs, experiment, runs.of(experiment, Scheme::Ndp)?);
+    let said = said(runs, experiment, runs.of(experiment, of)?);
     let remark =
-        format!("{:.1} us over {:.1} us of {}; {said}", ndp * 1e6, best * 1e6, scheme.name());
-    Some((ndp / best, remark))
+        format!("{:.1} us over {:.1} us of {}; {said}", own * 1e6, best * 1e6, scheme.name());
+    Some((own / best, remark))
 }
 
 /// Rows of what must not be lost, for the parts that have them.

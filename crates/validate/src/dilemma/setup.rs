@@ -107,7 +107,7 @@ impl Setup {
         match self.scheme {
             Scheme::Ndp => "buffer = \"none\"\nclasses = 2\nturns = { high = 10, low = 1 }\necn = \"off\"\n\
                             limits = [ { class = 0, size = \"8 packets\", over = { trim_to = \"46B\", class = 1 } }, \
-                            { class = 1, size = \"12304B\" } ]\n"
+                            { class = 1, size = \"12304B\" } ]\nreturn_to_sender = true\n"
                 .into(),
             Scheme::Homa => {
                 format!("{}classes = 8\necn = \"off\"\n", pool(", threshold = \"queue\""))
