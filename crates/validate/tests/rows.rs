@@ -1,6 +1,8 @@
 //! The rows of every suite read, and those that wait for their experiments are complete.
 
-use forebay_validate::{Row, SUITES, Verdict, only_by_name, pitfalls, rows, rows_of, run, table};
+use forebay_validate::{
+    Basis, Row, SUITES, Verdict, only_by_name, pitfalls, rows, rows_of, run, table,
+};
 use std::collections::BTreeSet;
 
 /// The bundles of readings that `validation/hiercc/rows.toml` fixes, as ids end.
@@ -45,8 +47,33 @@ fn a_row_that_repeats_others_claims_no_more_than_they_do() {
                 "{suite}: {} follows from what does not count",
                 row.id
             );
+            let open = others.iter().any(|other| other.basis == Basis::Assumed);
+            assert!(
+                !open || !row.basis.counts(),
+                "{suite}: {} follows from an open setting",
+                row.id
+            );
         }
     }
+}
+
+/// "rack-1-order-cwnd" is NV's number over BIC's, "rack-1-nv-cwnd" over "rack-1-bic-cwnd".
+#[test]
+fn an_ordering_of_assumed_rows_is_assumed() {
+    let rows = rows("tcp-nv");
+    let row = |id: String| rows.iter().find(|row| row.id == id);
+    let mut orders = 0;
+    for order in rows.iter().filter(|row| row.id.contains("-order-")) {
+        let sides = ["-nv-", "-bic-"].map(|law| {
+            let id = order.id.replace("-order-", law);
+            let without = id.trim_end_matches("-pad2").trim_end_matches("-pad6").to_string();
+            row(id).or_else(|| row(without))
+        });
+        let assumed = sides.into_iter().flatten().any(|side| side.basis == Basis::Assumed);
+        orders += usize::from(assumed);
+        assert!(!assumed || order.basis == Basis::Assumed, "{}", order.id);
+    }
+    assert!(orders > 40, "{orders} orderings");
 }
 
 #[test]
@@ -87,11 +114,18 @@ fn a_row_of_hiercc_that_the_paper_states_stands_under_each_bundle() {
 }
 
 /// Pairs of settings that suites have on purpose, with the reason. What is not here is a mistake of the suite or of the warning.
-const ON_PURPOSE: &[(&str, &str, &str)] = &[(
-    "analytic",
-    "receive_window and round trip",
-    "window-limited measures a window of 64 KiB over a round trip of 1 ms",
-)];
+const ON_PURPOSE: &[(&str, &str, &str)] = &[
+    (
+        "analytic",
+        "receive_window and round trip",
+        "window-limited measures a window of 64 KiB over a round trip of 1 ms",
+    ),
+    (
+        "tcp-nv",
+        "receive_window and round trip",
+        "slope-double measures windows that the path could hold several times",
+    ),
+];
 
 /// Of each experiment the first scenario is looked at, and not run.
 #[test]

@@ -124,7 +124,7 @@ impl Extent {
     pub fn new(quick: bool) -> Self {
         match quick {
             true => Self { seeds: 1, shorter: 10.0 },
-            false => Self { seeds: 3, shorter: 1.0 },
+            false => Self { seeds: 2, shorter: 1.0 },
         }
     }
 

@@ -7,8 +7,11 @@ use crate::bench::{self, mean, run_seed};
 use crate::jobs::Cores;
 use crate::measured::Measured;
 use crate::order::{Samples, beyond};
+use forebay_record::FlowRow;
 use forebay_scenario::cdf;
+use forebay_units::Time;
 use forebay_units::random::{Purpose, Stream};
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 /// The sizes.
@@ -51,7 +54,7 @@ impl Extent {
         if quick {
             Self { loads: vec![0.3, 0.8], seeds: 1, arrivals: 1e-3 }
         } else {
-            Self { loads: vec![0.3, 0.4, 0.5, 0.6, 0.7, 0.8], seeds: 3, arrivals: 20e-3 }
+            Self { loads: vec![0.3, 0.4, 0.5, 0.6, 0.7, 0.8], seeds: 1, arrivals: 20e-3 }
         }
     }
 
@@ -86,6 +89,9 @@ struct One {
     core: f64,
     /// Longest queue by destination.
     voq: f64,
+    /// Bytes of each aggregate, and of each flow.
+    aggregates: Vec<f64>,
+    sizes: Vec<f64>,
 }
 
 /// What one scheme did at one load, over all seeds.
@@ -106,6 +112,8 @@ pub(super) struct Point {
     down: f64,
     core: f64,
     voq: f64,
+    /// Medians of the bytes of aggregates and of flows.
+    medians: [f64; 2],
 }
 
 /// All of the figure.
@@ -169,7 +177,10 @@ fn seen(setup: Setup, load: f64, seed: u64, arrivals: f64) -> One {
         let of = ports.filter(|p| is_host(&p.peer) == down);
         of.map(|p| p.max_queue.get()).max().unwrap_or(0) as f64
     };
+    let flows = &seen.record.flows;
     One {
+        aggregates: aggregates(flows),
+        sizes: flows.iter().map(|flow| flow.size.get() as f64).collect(),
         fcts,
         unfinished,
         lost: seen.lost(),
@@ -178,6 +189,25 @@ fn seen(setup: Setup, load: f64, seed: u64, arrivals: f64) -> One {
         core: most(false),
         voq: longest_voq(&seen),
     }
+}
+
+/// Bytes of each aggregate: what a rack sends to a host from when its first flow there begins until none is under way.
+fn aggregates(flows: &[FlowRow]) -> Vec<f64> {
+    let mut open: BTreeMap<(u32, u32), (Time, f64)> = BTreeMap::new();
+    let mut all = Vec::new();
+    let mut flows: Vec<&FlowRow> = flows.iter().collect();
+    flows.sort_by_key(|flow| flow.start);
+    for flow in flows {
+        let (size, done) = (flow.size.get() as f64, flow.delivered.unwrap_or(Time::MAX));
+        let (until, bytes) = open.entry((flow.src / RACK as u32, flow.dst)).or_insert((done, 0.0));
+        if *bytes > 0.0 && flow.start > *until {
+            all.push(std::mem::replace(bytes, 0.0));
+            *until = done;
+        }
+        (*until, *bytes) = ((*until).max(done), *bytes + size);
+    }
+    all.extend(open.into_values().map(|(_, bytes)| bytes));
+    all
 }
 
 impl Figure {
@@ -237,6 +267,13 @@ impl Point {
             down: most(|one| one.down),
             core: most(|one| one.core),
             voq: most(|one| one.voq),
+            medians: {
+                let median = |of: fn(&One) -> &Vec<f64>| {
+                    let all = seeds.iter().flat_map(|one| of(one).iter().copied()).collect();
+                    Samples::new(all).percentile(5_000).value
+                };
+                [median(|one| &one.aggregates), median(|one| &one.sizes)]
+            },
         }
     }
 
@@ -297,6 +334,11 @@ pub(super) fn measure(figure: &Figure, measured: &mut Measured) {
     }
     for bundle in BUNDLES {
         queues(figure, bundle, &said, measured);
+    }
+    if let Some(point) = figure.of(Scheme::HierCc(NAMED)).last() {
+        let [aggregate, flow] = point.medians.map(|bytes| bytes / 1e3);
+        let remark = format!("{said}: {aggregate:.0} KB over {flow:.0} KB at load {}", point.load);
+        measured.insert_saying("fig5-aggregate-size", aggregate / flow, remark);
     }
 }
 
@@ -447,6 +489,34 @@ pub(super) mod tests {
             loads.iter().zip(*values).map(|(load, ms)| point(*scheme, *load, *ms))
         });
         Figure { extent, points: points.collect() }
+    }
+
+    /// Hosts 0 and 1 share a rack, host 16 does not.
+    #[test]
+    fn an_aggregate_lasts_while_one_of_its_flows_does() {
+        let mut row = run("hiercc", &tiny(), 0.0, 1e-3).record.flows.remove(0);
+        let mut flow = |src, us: [u64; 2], kb: u64| {
+            (row.src, row.dst) = (src, 40);
+            row.start = Time::from_ps(us[0] * 1_000_000);
+            row.delivered = Some(Time::from_ps(us[1] * 1_000_000));
+            row.size = forebay_units::Bytes::new(kb * 1000);
+            row.clone()
+        };
+        let flows = [
+            flow(0, [0, 10], 1),
+            flow(1, [5, 20], 2),
+            flow(16, [6, 30], 4),
+            flow(0, [15, 18], 8),
+            flow(1, [21, 25], 16),
+        ];
+        let mut found = aggregates(&flows);
+        found.sort_by(f64::total_cmp);
+        assert_eq!(found, [4e3, 11e3, 16e3]);
+    }
+
+    fn tiny() -> String {
+        let rest = super::super::setup::bursts(&[host(64)], "1KB", &["0s"]);
+        Setup::new(Scheme::Hpcc, Wiring::Twenty, rest).text()
     }
 
     #[test]

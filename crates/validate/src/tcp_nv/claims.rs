@@ -26,6 +26,7 @@ pub(super) fn jobs(settings: &Settings, quick: bool) -> Vec<Job> {
     jobs.push(Box::new(move |all| loss_free(&s, quick, all)));
     jobs.push(Box::new(move |all| reverse(&s, quick, all)));
     jobs.push(Box::new(move |all| offload(&s, quick, all)));
+    jobs.push(Box::new(move |all| slope(&s, all)));
     jobs.push(Box::new(move |all| bursts(&s, quick, all)));
     jobs.push(Box::new(move |all| short(&s, quick, all)));
     jobs.push(Box::new(move |all| short_alone(&s, quick, all)));
@@ -124,21 +125,42 @@ fn reverse(settings: &Settings, quick: bool, all: &mut Measured) {
     all.insert("reverse-nv-floor", bounded / congested);
 }
 
+/// A flow that may have 20 segments in flight, and one that may have 40, where the path holds 86.
+fn slope(settings: &Settings, all: &mut Measured) {
+    let [one, two] = [20, 40].map(|segments| {
+        let window = format!("receive_window = \"{}B\"\n", segments * 1448);
+        let text = format!(
+            "{}{}{}[output]\nflows = {{ every = \"1ms\" }}\n",
+            star(2, 100, &format!("{}KB", settings.buffer_kb)),
+            Stack { keys: &window, ..Stack::new(Law::Nv, settings) }.text(),
+            bulk(1..=1, ""),
+        );
+        rate(&run("tcp-nv-slope", &text, 0.1, 0.2), "host[1]")
+    });
+    all.insert_saying("slope-double", two / one, format!("{two:.3} over {one:.3} Gb/s"));
+}
+
 /// One NV flow with the offloads of a real host.
 fn offload(settings: &Settings, quick: bool, all: &mut Measured) {
     let end = if quick { 0.35 } else { 2.0 };
-    let goodput = |host: &str, settings: &Settings| {
+    let run_with = |host: &str, settings: &Settings| {
         let text = format!(
             "{}{}{}[output]\nflows = {{ every = \"1ms\" }}\n",
             star(2, 100, &format!("{}KB", settings.buffer_kb)),
             Stack { host, ..Stack::new(Law::Nv, settings) }.text(),
             bulk(1..=1, ""),
         );
-        rate(&run("tcp-nv-offload", &text, 0.2, end), "host[1]")
+        run("tcp-nv-offload", &text, 0.2, end)
     };
+    let goodput = |host: &str, settings: &Settings| rate(&run_with(host, settings), "host[1]");
     let host = "profile = \"linux\"\nrx_usecs = \"100us\"\n";
     let plain = goodput("", settings);
-    all.insert("offload-one-flow", goodput(host, settings) / plain);
+    let offloaded = run_with(host, settings);
+    all.insert("offload-one-flow", rate(&offloaded, "host[1]") / plain);
+    let acks = offloaded.dropped_and_sent("host[0]->tor").1 / offloaded.seconds();
+    let rtt = offloaded.mean_of_flows(Quantity::RoundTrip, |us| us * 1e-6);
+    let remark = format!("{acks:.0} ACKs a second, a round trip of {:.0} us", rtt * 1e6);
+    all.insert_saying("offload-acks-per-rtt", acks * rtt, remark);
     all.insert(
         "offload-one-flow-inflated",
         goodput(host, &Settings { pad: 300, ..*settings }) / plain,

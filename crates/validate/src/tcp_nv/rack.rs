@@ -23,6 +23,8 @@ struct Cell {
     rtt: f64,
     rate: f64,
     loss: f64,
+    /// Longest queue of a sender's NIC, bytes.
+    waiting: f64,
     events: Events,
 }
 
@@ -78,6 +80,9 @@ pub(super) fn measure(
         all.insert_ratio(format!("{test}-{per_host}-order-loss"), nv.loss, bic.loss);
     } else if per_host == 8 {
         // A full packet takes 12.3 us at 1 Gb/s with its preamble, gap and check sum.
+        let [of_bic, of_nv] = [bic.waiting / 1e3, nv.waiting / 1e3];
+        let remark = format!("{of_nv:.0} KB under NV, {of_bic:.0} KB under BIC");
+        all.insert_saying("pause-8-host-queue", of_nv / of_bic, remark);
         all.insert("pause-bic-little", bic.window * 16.0 * 12.3e-3 / bic.rtt);
     }
 }
@@ -121,6 +126,7 @@ fn cell(law: Law, per_host: u32, pause: bool, settings: &Settings, quick: bool) 
         window: seen.mean_of_flows(Quantity::Window, |bytes| bytes / 1448.0),
         rtt: seen.mean_of_flows(Quantity::RoundTrip, |us| (us / 1e3).max(1.0)),
         rate: seen.mean_of_flows(Quantity::FlowRate, |gbps| gbps * 1e3) * f64::from(2 * per_host),
+        waiting: seen.longest_queue("host[1]->tor"),
         loss: 100.0 * dropped / (dropped + sent),
     }
 }
