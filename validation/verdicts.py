@@ -6,6 +6,9 @@ verdicts with validation/SUITE/verdicts.toml, which names every row that is not 
     verdicts.py --sample               the suites that take seconds, and one of the others, which the commit chooses
     verdicts.py --record [SUITE...]    writes the files anew: a change of results, which the commit explains
     verdicts.py --seeds SUITE...       writes validation/SUITE/seeds.toml: how many rows are in with five sets of seeds (five quick runs)
+    verdicts.py --whole SUITE JSON...  writes validation/SUITE/whole.toml from the output of whole runs, `forebay reproduce SUITE[/PART] --json`; of a row in
+                                       several files the last counts
+    verdicts.py --seeds-from SUITE JSON   as --seeds, from the output of `forebay reproduce SUITE --quick --seeds 5 --json`
 
 A row that is out has to name its cause in its note.
 """
@@ -19,20 +22,39 @@ import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 FOREBAY = ROOT / "target/release/forebay"
-SUITES = ["analytic", "linux", "rdma", "htsim", "expresspass", "homa", "ndp", "aeolus", "hiercc", "hostcc", "tcp-nv", "carc"]
+SUITES = ["analytic", "linux", "rdma", "htsim", "expresspass", "homa", "ndp", "aeolus", "hiercc", "hostcc", "tcp-nv", "carc", "pcc-dilemma"]
 # A quick run of each of these takes five seconds of CPU or more.
-SLOW = ["rdma", "hiercc", "hostcc", "tcp-nv", "carc"]
+SLOW = ["rdma", "hiercc", "hostcc", "tcp-nv", "carc", "pcc-dilemma"]
 PARTS = {"carc": "carc/lifo16six"}  # the reading of the verdict, since each takes half a minute of CPU
 KINDS = ["out", "empty", "not-run"]
 
 
-def run(suite):
+def judged(rows):
     """Number of rows, and the ids by verdict, in the order of the suite's file; and rows out without a cause."""
-    command = [FOREBAY, "reproduce", PARTS.get(suite, suite), "--quick", "--json", "--progress", "off"]
-    rows = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     verdicts = {kind: [row["id"] for row in rows if row["verdict"] == kind] for kind in KINDS}
     causeless = [row["id"] for row in rows if row["verdict"] == "out" and "cause: " not in row["note"]]
     return {"rows": len(rows), **verdicts}, causeless
+
+
+def run(suite):
+    command = [FOREBAY, "reproduce", PARTS.get(suite, suite), "--quick", "--json", "--progress", "off"]
+    return judged(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
+
+
+def whole(suite, files):
+    """Writes the verdicts of a whole run, which may be several of parts."""
+    path = ROOT / "validation" / suite
+    measured = {row["id"]: row for file in files for row in json.loads(pathlib.Path(file).read_text())}
+    rows = [measured.pop(row["id"], {**row, "verdict": "not-run"}) for row in tomllib.loads((path / "rows.toml").read_text())["row"]]
+    if measured:
+        sys.exit(f"{suite} has no row {next(iter(measured))}: the run is of another version")
+    found, causeless = judged(rows)
+    text = written(suite, found).split("\n", 1)[1]
+    head = f"# Rows of whole runs, `forebay reproduce {suite}`, that are not in. `validation/verdicts.py --whole {suite} JSON...` writes this file.\n"
+    (path / "whole.toml").write_text(head + text)
+    print(f"{suite}: {found['rows']} rows, " + ", ".join(f"{len(found[kind])} {kind}" for kind in KINDS))
+    for row in causeless:
+        print(f"  {suite}: {row} is out and its note names no cause")
 
 
 def written(suite, found):
@@ -45,10 +67,11 @@ def written(suite, found):
     return text
 
 
-def spread(suite):
-    """Runs a suite with five sets of seeds, and writes how many rows are in, and which change."""
+def spread(suite, file=None):
+    """Runs a suite with five sets of seeds, or reads what such a run gave, and writes how many rows are in, and which change."""
     command = [FOREBAY, "reproduce", PARTS.get(suite, suite), "--quick", "--seeds", "5", "--json", "--progress", "off"]
-    found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    output = pathlib.Path(file).read_text() if file else subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    found = json.loads(output)
     text = "# Verdicts of a quick run with other seeds: rows in and judged, by set, and in how many sets a row is in that is not in all or none.\n"
     text += f"# `validation/verdicts.py --seeds {suite}` writes this file.\n"
     text += f"count = {found['count']}\ntwo-sided = {found['two-sided']}\n\n[varies]\n"
@@ -75,6 +98,10 @@ def sample():
 
 
 def main(arguments):
+    if arguments[:1] == ["--whole"]:
+        return whole(arguments[1], arguments[2:])
+    if arguments[:1] == ["--seeds-from"]:
+        return spread(arguments[1], arguments[2])
     record = "--record" in arguments
     chosen = [one for one in arguments if one not in ("--record", "--seeds", "--sample")]
     for one in set(chosen) - set(SUITES):

@@ -47,7 +47,8 @@ fn text(suite: &str, extent: Extent) -> Option<&'static str> {
         };
     }
     of!(
-        "analytic", "linux", "rdma", "htsim", "expresspass", "homa", "ndp", "aeolus", "hiercc", "hostcc", "tcp-nv", "carc";
+        "analytic", "tcp-nv", "linux", "hostcc", "hiercc", "htsim", "rdma", "expresspass", "homa", "ndp", "aeolus", "carc";
+
     )
 }
 
