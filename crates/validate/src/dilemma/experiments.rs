@@ -87,11 +87,12 @@ pub(super) struct Incast {
 }
 
 /// The points of E5.
-pub(super) const INCASTS: [Incast; 4] = [
+pub(super) const INCASTS: [Incast; 5] = [
     Incast { senders: 64, kb: 64, receivers: 1 },
     Incast { senders: 159, kb: 64, receivers: 1 },
     Incast { senders: 159, kb: 500, receivers: 1 },
     Incast { senders: 128, kb: 64, receivers: 8 },
+    Incast { senders: 144, kb: 64, receivers: 16 },
 ];
 
 impl Incast {

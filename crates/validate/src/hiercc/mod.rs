@@ -17,7 +17,7 @@ pub(crate) use sensitivity::sensitivity;
 use setup::{BUNDLES, PACED, Scheme};
 
 /// Parts, by the figure of their rows.
-const PARTS: [&str; 7] = ["fig1", "fig2", "fig4", "fig5", "text", "law", "own"];
+const PARTS: [&str; 8] = ["fig1", "fig2", "fig4", "fig5", "text", "law", "own", "epcode"];
 
 pub(crate) fn parts() -> Vec<&'static str> {
     PARTS.to_vec()
@@ -28,8 +28,10 @@ pub(crate) fn part_of(row: &Row) -> &str {
     if row.id.starts_with("text-queue-traffic") {
         return "fig5";
     }
-    if row.id.ends_with("-own") {
-        return "own";
+    for (end, part) in [("-own", "own"), ("-epcode", "epcode")] {
+        if row.id.ends_with(end) {
+            return part;
+        }
     }
     if row.id.starts_with("law-invariant") {
         return "fig4";
@@ -81,6 +83,14 @@ pub(crate) fn measure(
     let figure = wanted("fig5").then(|| run(traffic::Extent::new(quick), &traffic::SCHEMES));
     if let Some(figure) = &figure {
         traffic::measure(figure, &mut measured);
+    }
+    match &figure {
+        Some(figure) => traffic::measure_code(figure, &mut measured),
+        // Four of the schemes of figure 5.
+        None if wanted("epcode") => {
+            traffic::measure_code(&run(traffic::Extent::new(quick), &traffic::CODE), &mut measured);
+        }
+        None => {}
     }
     if wanted("own") && !quick {
         traffic::measure_own(&run(traffic::Extent::own(), &traffic::OWN), &mut measured);
