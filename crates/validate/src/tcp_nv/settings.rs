@@ -34,8 +34,7 @@ pub(super) const CHOSEN: Settings = Settings {
 };
 
 /// The set of reading `-pad2`: NV's numbers with few flows chose it among [`Settings::pad2_candidates`].
-pub(super) const PAD2: Settings =
-    Settings { rtt_us: 200, buffer_kb: 512, samples: 5, share: 50, pad: 2, ..CHOSEN };
+pub(super) const PAD2: Settings = Settings { rtt_us: 200, samples: 8, share: 90, pad: 2, ..CHOSEN };
 
 /// Readings by the ends of their ids, the one that the verdict names first.
 pub(super) const READINGS: [(&str, Settings); 2] = [("-pad2", PAD2), ("-pad6", CHOSEN)];
