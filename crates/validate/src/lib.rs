@@ -313,6 +313,7 @@ const SET: u64 = 1000;
 /// If the suite's file is not as it should be: it is part of the program.
 pub fn recorded_spread(suite: &str) -> Option<Spread> {
     let text = match suite {
+        "analytic" => include_str!("../../../validation/analytic/seeds.toml"),
         "tcp-nv" => include_str!("../../../validation/tcp-nv/seeds.toml"),
         "hostcc" => include_str!("../../../validation/hostcc/seeds.toml"),
         "hiercc" => include_str!("../../../validation/hiercc/seeds.toml"),

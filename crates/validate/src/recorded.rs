@@ -47,7 +47,7 @@ fn text(suite: &str, extent: Extent) -> Option<&'static str> {
         };
     }
     of!(
-        "analytic", "tcp-nv", "linux", "hostcc", "hiercc", "htsim", "rdma", "expresspass", "homa", "ndp", "aeolus", "carc";
+        "analytic", "tcp-nv", "linux", "hostcc", "hiercc", "htsim", "pcc-dilemma", "rdma", "expresspass", "homa", "ndp", "aeolus", "carc";
 
     )
 }
