@@ -1,7 +1,6 @@
 //! Verdicts that `validation/verdicts.py` recorded: of quick runs, and of whole ones.
 
-use crate::row::{Row, Verdict};
-use crate::table::{is_counted, is_two_sided};
+use crate::row::{Row, Verdict, is_counted, is_two_sided};
 use crate::{Basis, readings, rows_of};
 use serde::Deserialize;
 
