@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 /// Each crate, and those that it may use: the arrows of the picture. None points up.
-const USES: [(&str, &[&str]); 28] = [
+const USES: [(&str, &[&str]); 29] = [
     ("units", &[]),
     ("laws", &["units"]),
     ("credits", &["units", "laws"]),
