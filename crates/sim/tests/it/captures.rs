@@ -112,9 +112,14 @@ fn identity(frame: &Frame) -> (u16, u16, u32, u32, u32) {
 #[test]
 fn watching_every_port_of_random_scenarios_changes_nothing_and_sees_everything() {
     let (mut frames, mut lossy, mut pauses, mut messages) = (0, 0, 0, 0);
-    for case in 0..u64::from(of_all(24)) {
+    for case in 0..24 {
         let seed = Stream::new(case, 1, Purpose::Test).key();
         let drawn = draw(seed, 0);
+        // Those beyond the ones to try serve until a cable has lost something.
+        let loses = drawn.faulty || drawn.lossy;
+        if case >= u64::from(of_all(24)) && (lossy > 0 || !loses) {
+            continue;
+        }
         let mut scenario = scenario(&drawn.text);
         let plain = run(&scenario, 1, Options::default()).record;
         scenario.output.captures = everywhere(&scenario);
