@@ -201,7 +201,7 @@ fn short(settings: &Settings, quick: bool, all: &mut Measured) {
         );
         run("tcp-nv-short", &text, 0.2, end).dropped_and_sent(PORT).0
     });
-    all.insert("short-rpc", nv / bic);
+    all.insert_ratio("short-rpc", nv, bic);
 }
 
 /// Short RPCs, each a flow of its own. A host's next flow starts when its last is delivered.
@@ -231,7 +231,7 @@ fn short_alone(settings: &Settings, quick: bool, all: &mut Measured) {
         seen.dropped_and_sent(PORT).0
     });
     let remark = format!("{bic} and {nv} packets dropped in {} flows", rounds * 64);
-    all.insert_saying("short-rpc-new", nv / bic, remark);
+    all.insert_of("short-rpc-new", nv / bic, ("drops", [nv, bic]), remark);
 }
 
 /// So many flows beside as many whose round trips are ten times as long, a host each.

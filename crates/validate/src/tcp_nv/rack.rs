@@ -82,7 +82,8 @@ pub(super) fn measure(
         // A full packet takes 12.3 us at 1 Gb/s with its preamble, gap and check sum.
         let [of_bic, of_nv] = [bic.waiting / 1e3, nv.waiting / 1e3];
         let remark = format!("{of_nv:.0} KB under NV, {of_bic:.0} KB under BIC");
-        all.insert_saying("pause-8-host-queue", of_nv / of_bic, remark);
+        let happened = ("queue at a sender's port", [of_nv, of_bic]);
+        all.insert_of("pause-8-host-queue", of_nv / of_bic, happened, remark);
         all.insert("pause-bic-little", bic.window * 16.0 * 12.3e-3 / bic.rtt);
     }
 }
