@@ -49,7 +49,8 @@ def whole(suite, files):
     if measured:
         sys.exit(f"{suite} has no row {next(iter(measured))}: the run is of another version")
     found, causeless = judged(rows)
-    text = written(suite, found).split("\n", 1)[1]
+    text = written(suite, found)
+    text = text[text.index("rows = "):]  # all parts
     head = f"# Rows of whole runs, `forebay reproduce {suite}`, that are not in. `validation/verdicts.py --whole {suite} JSON...` writes this file.\n"
     (path / "whole.toml").write_text(head + text)
     print(f"{suite}: {found['rows']} rows, " + ", ".join(f"{len(found[kind])} {kind}" for kind in KINDS))
