@@ -126,7 +126,7 @@ fn racks(seed: u64, head: &str) -> Option<String> {
 fn transport(d: &mut Draw, classes: u64, racks: bool) -> String {
     let explicit = racks && d.one_in(2);
     let (law, params) = loop {
-        let law = LAWS[d.0.below(LAWS.len() as u64) as usize].name;
+        let law = LAWS[d.0.below(LAWS.len() as u64) as usize].name();
         let params = FlowParams::new(law).expect("a registered law has a name");
         let Needs { rate_request, int, .. } = params.needs();
         // Only racks answer requests for a rate, and their switches stamp no INT records.
@@ -165,7 +165,7 @@ fn transport(d: &mut Draw, classes: u64, racks: bool) -> String {
 fn some_params(d: &mut Draw, params: &FlowParams) -> String {
     let info = params.info();
     let mut set = Vec::new();
-    for param in info.params {
+    for param in info.params() {
         if !d.one_in(6) {
             continue;
         }

@@ -35,7 +35,7 @@ fn the_draw_reaches_all_features() {
         .collect();
     let some = |word: &str| texts.iter().filter(|text| text.contains(word)).count();
     for law in forebay_laws::flow::LAWS {
-        assert!(some(&format!("law = \"{}\"", law.name)) > 3, "{}", law.name);
+        assert!(some(&format!("law = \"{}\"", law.name())) > 3, "{}", law.name());
     }
     for word in [
         "kind = \"rdma\"",

@@ -2,15 +2,15 @@
 
 use crate::args::{Completion, Export, Exported, Ideal};
 use crate::failure::Failure;
-use crate::say;
+use crate::{itself, say};
 use forebay_record::columnar::{self, Format};
 use forebay_record::{About, FlowRow, RunDir, RunRecord, perfetto, write_whole};
+use forebay_scenario::export;
 use forebay_scenario::identity::{address, numbers};
 use forebay_scenario::import::Paths;
 use forebay_scenario::model::Scenario;
 use forebay_scenario::plan::Plan;
 use forebay_scenario::workload::{self, Hosts, Table};
-use forebay_scenario::{export, load, text};
 use forebay_units::Time;
 use std::fmt::Write;
 
@@ -46,7 +46,7 @@ pub fn export(args: &Export) -> Result<(), Failure> {
 fn scenario(args: &Export) -> Result<Scenario, Failure> {
     let resolved = args.from.join("resolved.toml");
     let file = if resolved.exists() { &resolved } else { &args.from };
-    Ok(load(file)?.scenario)
+    Ok(itself::loader().load::<&str>(file, &[])?.scenario)
 }
 
 fn seed(args: &Export, scenario: &Scenario) -> u64 {
@@ -137,7 +137,8 @@ fn columns(args: &Export, format: Format) -> Result<(), Failure> {
 /// One line for each flow that was over, in the order in which they were.
 fn fct(args: &Export) -> Result<String, Failure> {
     let (about, runs) = results(args)?;
-    let scenario = text("resolved.toml", &about.resolved_toml)?.scenario;
+    let scenario =
+        itself::loader().text::<&str>("resolved.toml", &about.resolved_toml, &[])?.scenario;
     let run = of_seed(&runs, args.seed.or(runs.first().map(|run| run.seed)).unwrap_or(1), args)?;
     let table = table(&scenario, run.seed)?;
     let numbers = numbers(&Plan::of(&scenario.fabric));

@@ -2,6 +2,8 @@
 //!
 //! The process may be that of a Python interpreter, whose own words say nothing of the command.
 
+use forebay_laws::Laws;
+use forebay_scenario::Loader;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -18,6 +20,8 @@ pub struct Own {
     pub args: Vec<OsString>,
     /// Where programs and files that belong to it lie.
     pub folder: Option<PathBuf>,
+    /// Laws that scenarios may name.
+    pub laws: Laws,
 }
 
 impl Own {
@@ -25,7 +29,14 @@ impl Own {
     pub fn of_this_process() -> Self {
         let program = std::env::current_exe().ok();
         let folder = program.as_deref().and_then(Path::parent).map(Path::to_path_buf);
-        Self { program, before: Vec::new(), args: std::env::args_os().collect(), folder }
+        let args = std::env::args_os().collect();
+        Self { program, before: Vec::new(), args, folder, laws: Laws::built_in() }
+    }
+
+    /// The same with these laws in place of the built-in ones.
+    #[must_use]
+    pub fn with_laws(self, laws: Laws) -> Self {
+        Self { laws, ..self }
     }
 }
 
@@ -38,6 +49,16 @@ pub fn set(own: Own) -> &'static Own {
 
 fn own() -> &'static Own {
     OWN.get_or_init(Own::of_this_process)
+}
+
+/// Laws that scenarios may name.
+pub fn laws() -> &'static Laws {
+    &own().laws
+}
+
+/// A loader of scenarios that may name them.
+pub fn loader() -> Loader {
+    Loader::new(laws().clone())
 }
 
 /// The words of the command, its name first.

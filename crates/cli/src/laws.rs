@@ -2,68 +2,33 @@
 
 use crate::args::Laws;
 use crate::failure::{self, Failure};
-use crate::say;
-use forebay_laws::credit::{self, CreditParams};
-use forebay_laws::flow::{self, FlowParams};
-use forebay_laws::grant::{self, GrantParams};
-use forebay_laws::group::{self, GroupParams};
-use forebay_laws::host::{self, HostParams};
-use forebay_laws::log::{self, ReplayError, Replayed};
-use forebay_laws::params::{LawInfo, ParamError};
-use forebay_laws::pool::{self, PoolParams};
+use crate::{itself, say};
+use forebay_laws::RoleName;
+use forebay_laws::log::{ReplayError, Replayed};
+use forebay_laws::params::LawInfo;
 use forebay_scenario::nearest;
 use forebay_units::Time;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// What a law works on, and so where a scenario names it.
-#[derive(Clone, Copy)]
-enum Role {
-    Flow,
-    Host,
-    Group,
-    Grant,
-    Credit,
-    Pool,
-}
-
-impl Role {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Flow => "flow",
-            Self::Host => "host",
-            Self::Group => "group",
-            Self::Grant => "grant",
-            Self::Credit => "credit",
-            Self::Pool => "pool",
-        }
-    }
-
-    /// Table of the law's parameters in a scenario.
-    fn table(self) -> &'static str {
-        match self {
-            Self::Flow | Self::Grant | Self::Credit => "transport.params",
-            Self::Host => "host.memory.control.params",
-            Self::Group => "fabric.switch.hierarchical.params",
-            Self::Pool => "traffic.pool.params",
-        }
+/// Table of the parameters of a role's laws in a scenario.
+fn table(role: RoleName) -> &'static str {
+    match role {
+        RoleName::Flow | RoleName::Grant | RoleName::Credit => "transport.params",
+        RoleName::Host => "host.memory.control.params",
+        RoleName::Group => "fabric.switch.hierarchical.params",
+        RoleName::Pool => "traffic.pool.params",
     }
 }
 
 /// Every law of every role.
-fn all() -> impl Iterator<Item = (Role, &'static LawInfo)> {
-    let flows = flow::LAWS.iter().map(|law| (Role::Flow, law));
-    let groups = group::LAWS.iter().map(|law| (Role::Group, law));
-    let hosts = host::LAWS.iter().map(|law| (Role::Host, law));
-    let grants = grant::LAWS.iter().map(|law| (Role::Grant, law));
-    let credits = credit::LAWS.iter().map(|law| (Role::Credit, law));
-    let pools = pool::LAWS.iter().map(|law| (Role::Pool, law));
-    flows.chain(hosts).chain(groups).chain(grants).chain(credits).chain(pools)
+fn all() -> impl Iterator<Item = (RoleName, &'static LawInfo)> {
+    itself::laws().all()
 }
 
 /// Names of all laws.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    all().map(|(_, law)| law.name)
+    all().map(|(_, law)| law.name())
 }
 
 /// The verb.
@@ -87,14 +52,14 @@ pub fn laws(args: &Laws) -> Result<(), Failure> {
         if args.json {
             return say::json(&all().map(|(role, law)| described(role, law)).collect::<Vec<_>>());
         }
-        let width = all().map(|(_, law)| law.name.len()).max().unwrap_or(0);
+        let width = all().map(|(_, law)| law.name().len()).max().unwrap_or(0);
         let mut text = String::new();
         for (role, law) in all() {
-            text.push_str(&format!("{:<width$}  {}  {}\n", law.name, role.name(), law.summary()));
+            text.push_str(&format!("{:<width$}  {}  {}\n", law.name(), role.word(), law.summary()));
         }
         return say::data(&text);
     };
-    let (role, law) = all().find(|(_, law)| law.name == name).ok_or_else(|| {
+    let (role, law) = all().find(|(_, law)| law.name() == name).ok_or_else(|| {
         let known: Vec<&str> = names().collect();
         let close = nearest(name, names()).map(|law| format!("did you mean \"{law}\"? "));
         let close = close.unwrap_or_default();
@@ -111,7 +76,7 @@ fn replay(path: &Path, json: bool) -> Result<(), Failure> {
     let shown = path.display();
     let log = std::fs::read(path)
         .map_err(|error| Failure::Input(format!("{shown}: {}", failure::plain(&error))))?;
-    let done = match log::replay(&log) {
+    let done = match itself::laws().replay(&log) {
         Ok(done) => done,
         Err(error @ ReplayError::Differs(_)) => {
             return Err(Failure::Missed(format!("{shown}: {error}")));
@@ -135,41 +100,20 @@ fn replay(path: &Path, json: bool) -> Result<(), Failure> {
 
 /// What a law of this name is, in one line.
 pub fn explain(name: &str) -> Option<String> {
-    let (role, law) = all().find(|(_, law)| law.name == name)?;
-    let (role, summary) = (role.name(), law.summary());
+    let (role, law) = all().find(|(_, law)| law.name() == name)?;
+    let (role, summary) = (role.word(), law.summary());
     Some(format!("{summary} (a law of role {role}; \"forebay laws {name}\" shows its page)"))
 }
 
 /// Default values as texts, in the order of the parameters.
-fn defaults(role: Role, law: &LawInfo) -> Vec<String> {
-    let texts = || -> Result<Vec<String>, ParamError> {
-        Ok(match role {
-            Role::Flow => {
-                FlowParams::new(law.name)?.values().map(|(_, value)| value.to_string()).collect()
-            }
-            Role::Host => {
-                HostParams::new(law.name)?.values().map(|(_, value)| value.to_string()).collect()
-            }
-            Role::Group => {
-                GroupParams::new(law.name)?.values().map(|(_, value)| value.to_string()).collect()
-            }
-            Role::Grant => {
-                GrantParams::new(law.name)?.values().map(|(_, value)| value.to_string()).collect()
-            }
-            Role::Credit => {
-                CreditParams::new(law.name)?.values().map(|(_, value)| value.to_string()).collect()
-            }
-            Role::Pool => {
-                PoolParams::new(law.name)?.values().map(|(_, value)| value.to_string()).collect()
-            }
-        })
-    };
-    texts().expect("a registered law has parameters")
+fn defaults(role: RoleName, law: &LawInfo) -> Vec<String> {
+    let named = itself::laws().named(role, law.name());
+    named.expect("a listed law has parameters").texts()
 }
 
-fn described(role: Role, law: &LawInfo) -> Value {
+fn described(role: RoleName, law: &LawInfo) -> Value {
     let params: Vec<Value> = law
-        .params
+        .params()
         .iter()
         .zip(defaults(role, law))
         .map(|(p, default)| {
@@ -179,20 +123,20 @@ fn described(role: Role, law: &LawInfo) -> Value {
         })
         .collect();
     let help: Vec<&str> = law.help().collect();
-    json!({ "name": law.name, "role": role.name(), "summary": law.summary(), "help": help.join("\n"), "params": params })
+    json!({ "name": law.name(), "role": role.word(), "summary": law.summary(), "help": help.join("\n"), "params": params })
 }
 
-fn page(role: Role, law: &LawInfo) -> String {
-    let mut text = format!("{}\n\n", law.name);
+fn page(role: RoleName, law: &LawInfo) -> String {
+    let mut text = format!("{}\n\n", law.name());
     for line in law.help() {
         text.push_str(format!("  {line}").trim_end());
         text.push('\n');
     }
-    text.push_str(&match law.params {
+    text.push_str(&match law.params() {
         [] => "\nNo parameters.\n".to_string(),
-        _ => format!("\nParameters, as keys of [{}]:\n", role.table()),
+        _ => format!("\nParameters, as keys of [{}]:\n", table(role)),
     });
-    for (param, default) in law.params.iter().zip(defaults(role, law)) {
+    for (param, default) in law.params().iter().zip(defaults(role, law)) {
         text.push_str(&format!(
             "\n  {} = {default}\n      {}\n      takes   {}\n      source  {}\n",
             param.name, param.doc, param.range, param.source

@@ -2,7 +2,8 @@
 
 use crate::args::{Input, Run, SeedArgs};
 use crate::failure::Failure;
-use forebay_scenario::{Error, Loaded, Problem, load_with, nearest, presets, text_with};
+use crate::itself::loader;
+use forebay_scenario::{Error, Loaded, Problem, nearest, presets};
 use std::io::Read;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -36,11 +37,11 @@ impl Input {
         let sets: Vec<(String, String)> =
             before.iter().chain(&self.set).chain(after).cloned().collect();
         if let Some(name) = &self.preset {
-            return Ok(text_with(&format!("preset {name}"), preset_text(name)?, &sets));
+            return Ok(loader().text(&format!("preset {name}"), preset_text(name)?, &sets));
         }
         match &self.file {
-            Some(file) if file == Path::new("-") => Ok(text_with("stdin", stdin()?, &sets)),
-            Some(file) => Ok(load_with(file, &sets)),
+            Some(file) if file == Path::new("-") => Ok(loader().text("stdin", stdin()?, &sets)),
+            Some(file) => Ok(loader().load(file, &sets)),
             None => unreachable!("the command line demands a file or a preset"),
         }
     }

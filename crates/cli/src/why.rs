@@ -2,7 +2,7 @@
 
 use crate::args::Why;
 use crate::failure::Failure;
-use crate::say;
+use crate::{itself, say};
 use forebay_record::why::{
     By, Line, OpenFlow, Whose, WhyRow, is_explained, lines, number_of, open_flows, open_lines,
     open_sentence, sentence, sentences, share_of, slowest, slowest_rpcs,
@@ -25,7 +25,8 @@ pub fn why(args: &Why) -> Result<(), Failure> {
         )));
     }
     let (about, runs) = RunDir::load(dir)?;
-    let scenario = forebay_scenario::text("resolved.toml", &about.resolved_toml)?.scenario;
+    let scenario =
+        itself::loader().text::<&str>("resolved.toml", &about.resolved_toml, &[])?.scenario;
     let wanted = args.seed.or(runs.first().map(|run| run.seed));
     let Some(run) = runs.iter().find(|run| Some(run.seed) == wanted) else {
         let seeds: Vec<String> = runs.iter().map(|run| run.seed.to_string()).collect();
@@ -50,8 +51,8 @@ pub fn why(args: &Why) -> Result<(), Failure> {
             let what: Vec<String> = what.map(|(n, of)| human::counted(n, of)).collect();
             let what = what.join(" and ");
             say::note(&format!("running seed {} again, and following {what}", run.seed));
-            let how = (Options::default(), Vec::new());
-            let answer = again(&scenario, run, &chosen.wanted, how, &|| false);
+            let options = Options::default();
+            let answer = again(&scenario, run, &chosen.wanted, options, &|| false);
             let answer = answer.map_err(|no| failed(&no, args, run))?;
             RunDir::explain(dir, run.seed, answer.rows.clone())?;
             answer

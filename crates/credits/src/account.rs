@@ -390,6 +390,7 @@ impl Account {
             match act {
                 PoolAct::Limit(limit) => self.limit = limit,
                 PoolAct::WakeAt(at) => self.due = self.due.min(at),
+                _ => unreachable!("the actions of this version are above"),
             }
         }
     }

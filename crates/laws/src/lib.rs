@@ -7,12 +7,15 @@
 //! One module per role, each with its pair of events and actions, its trait and its registry: [`flow`] at a sender,
 //! [`grant`] at a receiving host, [`credit`] for a flow at its receiver, [`group`] for an aggregate in a switch, [`host`] for a host's
 //! memory path, [`pool`] for credits of a receiver's cache. [`host_driver`] runs a host law over counters and a throttle.
-//! `forebay-credits` runs a pool law over requests, modelled or real.
+//! `forebay-credits` runs a pool law over requests, modelled or real. [`Laws`] is the registry of all roles: the built-in laws, and those that a
+//! program adds.
 //!
 //! Invariant: `no_std`, no `unsafe`, nothing but `forebay-units` below it.
 #![no_std]
 
 extern crate alloc;
+// So that the file of a law is the same in this crate and in one of its own.
+extern crate self as forebay_laws;
 
 mod acts;
 mod by_name;
@@ -24,14 +27,17 @@ pub mod host;
 pub mod host_driver;
 mod host_levels;
 mod kernel_clock;
+mod laws;
 mod linux_window;
 pub mod log;
+pub mod outside;
 pub mod params;
 pub mod pool;
 #[cfg(test)]
 mod testing;
 
 pub use acts::Acts;
+pub use laws::{Laws, NameTaken, RoleName};
 
 use forebay_units::{BitsPerSec, Bytes, Span};
 

@@ -9,7 +9,7 @@
 //! are written in seven bits per byte. A line is whole or absent: a log that ends within one says so.
 //!
 //! A law that starts again under the same [`Tap`], as that of each message of a connection does, goes on in the same log: in place of a gap of time stands
-//! [`RESTART`], then time and facts of that start, and its first actions. Totals begin anew.
+//! `RESTART`, then time and facts of that start, and its first actions. Totals begin anew.
 //!
 //! Invariant: reading any bytes gives a result or an error and never panics, and takes memory in proportion to their number.
 
@@ -100,7 +100,7 @@ pub trait Role: Sized {
     fn set(params: &mut Self::Params, name: &str, text: &str) -> Result<(), ParamError>;
 
     /// Name of the law and its parameters as texts.
-    fn texts(params: &Self::Params) -> (&'static str, Vec<(String, String)>);
+    fn texts(params: &Self::Params) -> (String, Vec<(String, String)>);
 
     /// A law at its start.
     fn start(params: &Self::Params, now: Time, at: Self::Start, acts: &mut Acts<Self::Act>)
@@ -178,7 +178,7 @@ fn put_head<L: Role>(params: &L::Params, out: &mut Vec<u8>) {
     out.extend(MAGIC);
     out.extend([VERSION, L::CODE]);
     let (name, values) = L::texts(params);
-    name.to_string().put(out);
+    name.put(out);
     (values.len() as u64).put(out);
     for (name, value) in &values {
         name.put(out);
@@ -309,17 +309,26 @@ pub struct Compared {
     pub cut: bool,
 }
 
-/// Steps the law of a log through the log again.
+impl Compared {
+    /// What was replayed, if all of the log was answered as before.
+    ///
+    /// # Errors
+    /// The first difference, or that the log is cut.
+    pub fn equal(self) -> Result<Replayed, ReplayError> {
+        match self.difference {
+            Some(difference) => Err(ReplayError::Differs(difference)),
+            None if self.cut => Err(ReplayError::Cut { events: Some(self.replayed.events) }),
+            None => Ok(self.replayed),
+        }
+    }
+}
+
+/// Steps the built-in law of a log through the log again. [`Laws::replay`](crate::Laws::replay) also knows laws from outside.
 ///
 /// # Errors
 /// If this is no log, or the law is not known, or it answers otherwise: the first such event.
 pub fn replay(log: &[u8]) -> Result<Replayed, ReplayError> {
-    let compared = compare(log, &[])?;
-    match compared.difference {
-        Some(difference) => Err(ReplayError::Differs(difference)),
-        None if compared.cut => Err(ReplayError::Cut { events: Some(compared.replayed.events) }),
-        None => Ok(compared.replayed),
-    }
+    compare(log, &[])?.equal()
 }
 
 /// Steps the law of a log, with these parameters set on top of those of the log, through all of it.
@@ -327,12 +336,12 @@ pub fn replay(log: &[u8]) -> Result<Replayed, ReplayError> {
 /// # Errors
 /// If this is no log, or the law or a parameter is not known. A log that is cut behind its head is compared up to there.
 pub fn compare(log: &[u8], set: &[(String, String)]) -> Result<Compared, ReplayError> {
-    let (role, from) = role(log)?;
+    let (role, from) = behind_magic(log)?;
     roles::compare(role, from, set)
 }
 
 /// The byte of a log's role, and what is behind it.
-fn role(log: &[u8]) -> Result<(u8, Reader<'_>), ReplayError> {
+pub(crate) fn behind_magic(log: &[u8]) -> Result<(u8, Reader<'_>), ReplayError> {
     let mut from = Reader::new(log);
     if from.take(4) != Some(&MAGIC[..]) {
         return Err(ReplayError::NoLog);
@@ -370,18 +379,29 @@ impl<'a, L: Role> Log<'a, L> {
     /// # Errors
     /// If this is no log of the role, or the law or a parameter is not known.
     pub fn open(log: &'a [u8]) -> Result<Self, ReplayError> {
-        match role(log)? {
-            (code, from) if code == L::CODE => Self::behind_role(from),
+        Self::open_with(log, L::params)
+    }
+
+    /// Reads the head; `find` knows the laws.
+    pub(crate) fn open_with(
+        log: &'a [u8],
+        find: impl FnOnce(&str) -> Result<L::Params, ParamError>,
+    ) -> Result<Self, ReplayError> {
+        match behind_magic(log)? {
+            (code, from) if code == L::CODE => Self::behind_role(from, find),
             (other, _) => Err(ReplayError::Role(other)),
         }
     }
 
-    fn behind_role(mut from: Reader<'a>) -> Result<Self, ReplayError> {
+    fn behind_role(
+        mut from: Reader<'a>,
+        find: impl FnOnce(&str) -> Result<L::Params, ParamError>,
+    ) -> Result<Self, ReplayError> {
         let head = || ReplayError::Cut { events: None };
         let law = String::read(&mut from).ok_or_else(head)?;
         let failed =
             |why: ParamError| ReplayError::Params { law: law.clone(), why: why.to_string() };
-        let mut params = L::params(&law).map_err(failed)?;
+        let mut params = find(&law).map_err(failed)?;
         for _ in 0..u64::read(&mut from).ok_or_else(head)? {
             let (param, value) = (String::read(&mut from), String::read(&mut from));
             let (Some(param), Some(value)) = (param, value) else { return Err(head()) };
@@ -429,12 +449,13 @@ impl<'a, L: Role> Log<'a, L> {
     }
 }
 
-/// [`compare`] for a role, from behind its byte.
-fn compare_of<L: Role>(
+/// [`compare`] for a role, from behind its byte; `find` knows the laws.
+pub(crate) fn compare_of<L: Role>(
     from: Reader<'_>,
     set: &[(String, String)],
+    find: impl FnOnce(&str) -> Result<L::Params, ParamError>,
 ) -> Result<Compared, ReplayError> {
-    let mut log = Log::<L>::behind_role(from)?;
+    let mut log = Log::<L>::behind_role(from, find)?;
     log.set(set)?;
     let mut acts = Acts::default();
     let mut law = L::start(&log.params, log.first, log.at, &mut acts);

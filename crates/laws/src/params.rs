@@ -1,9 +1,12 @@
 //! Parameters of a law by name and text: what a scenario may set, and what a wrong value gets.
 //!
-//! A law lists its parameters once, in `params!`; struct, defaults, table, parser and printer follow.
-//! Nothing here allocates, and a value that its type cannot hold cannot be set.
+//! A law lists its parameters once, in [`params!`](crate::params!); struct, defaults, table, parser and printer follow.
+//! A value that its type cannot hold cannot be set.
 
+use alloc::borrow::Cow;
+use alloc::string::{String, ToString};
 use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::fmt;
 use forebay_units::{BitsPerSec, Bytes, Span};
 
@@ -20,55 +23,109 @@ pub struct ParamInfo {
     pub source: &'static str,
 }
 
-/// What the help page knows about one law.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Name, parameters and help page of a law.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LawInfo {
-    /// Name in scenarios.
-    pub name: &'static str,
-    /// Parameters of the law, in the order of the help page. Empty for most.
-    pub params: &'static [ParamInfo],
-    /// Text of the law's own file; [`LawInfo::help`] reads the charter at its head.
-    pub(crate) file: &'static str,
+    name: Cow<'static, str>,
+    params: &'static [ParamInfo],
+    file: Cow<'static, str>,
 }
 
 impl LawInfo {
-    /// The help page: the `//!` charter at the head of the law's file, line by line, markers removed.
-    pub fn help(&self) -> impl Iterator<Item = &'static str> + use<> {
-        self.file.lines().map_while(|line| {
-            let text = line.strip_prefix("//!")?;
+    /// A law whose help page is the `//!` charter at the head of `file`, or all of `file` if that has no charter.
+    pub const fn new(name: &'static str, params: &'static [ParamInfo], file: &'static str) -> Self {
+        Self { name: Cow::Borrowed(name), params, file: Cow::Borrowed(file) }
+    }
+
+    /// A law without parameters whose name and help page are only known at run time.
+    pub fn of_program(name: String, page: String) -> Self {
+        Self { name: Cow::Owned(name), params: &[], file: Cow::Owned(page) }
+    }
+
+    /// Name in scenarios.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Parameters of the law, in the order of the help page. Empty for most.
+    pub fn params(&self) -> &'static [ParamInfo] {
+        self.params
+    }
+
+    /// The same law with these parameters.
+    #[must_use]
+    pub fn with_params(self, params: &'static [ParamInfo]) -> Self {
+        Self { params, ..self }
+    }
+
+    /// Text of the law's file, which tells its versions apart.
+    pub fn text(&self) -> &str {
+        &self.file
+    }
+
+    /// The help page, line by line.
+    pub fn help(&self) -> impl Iterator<Item = &str> {
+        let charter = self.file.starts_with("//!");
+        self.file.lines().map_while(move |line| {
+            let text = if charter { line.strip_prefix("//!")? } else { line };
             Some(text.strip_prefix(' ').unwrap_or(text))
         })
     }
 
     /// The first line of the help page.
-    pub fn summary(&self) -> &'static str {
+    pub fn summary(&self) -> &str {
         self.help().next().unwrap_or("")
     }
+}
+
+/// A law by name with its parameters, whatever its role.
+pub trait NamedLaw {
+    /// Name, parameters and help page of the law.
+    fn info(&self) -> &LawInfo;
+
+    /// Sets one parameter from its text.
+    ///
+    /// # Errors
+    /// If the law has no such parameter, or the text is not one of its values; nothing changes then.
+    fn set(&mut self, name: &str, text: &str) -> Result<(), ParamError>;
+
+    /// Values of all parameters, in the order of the help page.
+    fn texts(&self) -> Vec<String>;
 }
 
 /// Why a law or a parameter could not be set.
 ///
 /// `Display` is a full sentence that names the remedy; the caller adds the path and the value, which it
 /// knows better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ParamError {
     /// No law has this name.
     UnknownLaw {
         /// The laws that exist.
-        known: &'static [LawInfo],
+        known: Vec<String>,
     },
     /// The law has no parameter of this name.
     UnknownParam {
         /// The law.
-        law: &'static LawInfo,
+        law: String,
+        /// Its parameters.
+        params: &'static [ParamInfo],
     },
     /// The text is not a value of this parameter.
     BadValue {
         /// The law.
-        law: &'static str,
+        law: String,
         /// The parameter, whose `range` says what would do.
         param: &'static ParamInfo,
     },
+}
+
+impl ParamError {
+    /// No law has this name; these exist.
+    pub fn unknown_law<'a>(known: impl IntoIterator<Item = &'a LawInfo>) -> Self {
+        let known = known.into_iter().map(|law| law.name().to_string()).collect();
+        Self::UnknownLaw { known }
+    }
 }
 
 impl fmt::Display for ParamError {
@@ -76,14 +133,12 @@ impl fmt::Display for ParamError {
         match self {
             Self::UnknownLaw { known } => {
                 f.write_str("there is no law of this name; use ")?;
-                list(f, known.iter().map(|law| law.name))
+                list(f, known.iter().map(String::as_str))
             }
-            Self::UnknownParam { law } if law.params.is_empty() => {
-                write!(f, "{} has no parameters", law.name)
-            }
-            Self::UnknownParam { law } => {
-                write!(f, "{} has no parameter of this name; use ", law.name)?;
-                list(f, law.params.iter().map(|param| param.name))
+            Self::UnknownParam { law, params: [] } => write!(f, "{law} has no parameters"),
+            Self::UnknownParam { law, params } => {
+                write!(f, "{law} has no parameter of this name; use ")?;
+                list(f, params.iter().map(|param| param.name))
             }
             Self::BadValue { law, param } => {
                 write!(f, "{law}.{} takes {}", param.name, param.range)
@@ -94,9 +149,9 @@ impl fmt::Display for ParamError {
 
 impl core::error::Error for ParamError {}
 
-fn list(
+fn list<'a>(
     f: &mut fmt::Formatter<'_>,
-    names: impl ExactSizeIterator<Item = &'static str>,
+    names: impl ExactSizeIterator<Item = &'a str>,
 ) -> fmt::Result {
     let last = names.len().saturating_sub(1);
     for (i, name) in names.enumerate() {
@@ -180,7 +235,8 @@ impl ParamType for Gain {
 }
 
 /// Decimal digits only: no sign, no blank, not empty.
-pub(crate) fn digits(text: &str) -> Option<u64> {
+#[doc(hidden)]
+pub fn digits(text: &str) -> Option<u64> {
     text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
 }
 
@@ -209,6 +265,7 @@ impl ParamType for Bytes {
 }
 
 /// Defines a parameter type that is a decimal number between two bounds, both included.
+#[macro_export]
 macro_rules! decimal {
     ($(#[doc = $about:literal])* pub struct $name:ident: $what:literal from $min:literal to $max:literal;) => {
         $(#[doc = $about])*
@@ -251,13 +308,15 @@ macro_rules! decimal {
 pub(crate) use decimal;
 
 /// Digits, with or without a fraction after a point: no sign, no exponent, no blank.
-pub(crate) fn plain_decimal(text: &str) -> Option<f64> {
+#[doc(hidden)]
+pub fn plain_decimal(text: &str) -> Option<f64> {
     let (units, tail) = text.split_once('.').unwrap_or((text, "0"));
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
     (digits(units) && digits(tail)).then(|| text.parse().ok())?
 }
 
 /// Defines a parameter type that is a word, or a value of another type that passes a test.
+#[macro_export]
 macro_rules! or_word {
     ($(#[doc = $about:literal])* pub struct $name:ident: $word:literal or $inner:ty, $range:literal if $fits:expr;) => {
         $(#[doc = $about])*
@@ -289,6 +348,7 @@ macro_rules! or_word {
 pub(crate) use or_word;
 
 /// Defines a parameter type that is a whole number between two bounds, both included.
+#[macro_export]
 macro_rules! whole {
     ($(#[doc = $about:literal])* pub struct $name:ident: $what:literal from $min:literal to $max:literal;) => {
         $(#[doc = $about])*
@@ -385,7 +445,9 @@ impl<T: ParamTable> ParamTable for Arc<T> {
 
 /// The part of [`ParamTable`] that does not depend on the type; used off the hot path only.
 pub(crate) trait Table {
+    /// As [`ParamTable::set`].
     fn set(&mut self, name: &str, text: &str) -> Option<bool>;
+    /// As [`ParamTable::write`].
     fn write(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result;
 }
 
@@ -401,28 +463,26 @@ impl<T: ParamTable> Table for T {
 
 /// Sets one parameter of a law from its text; the error names the remedy, and nothing changes then.
 pub(crate) fn set(
-    law: &'static LawInfo,
+    (law, params): (String, &'static [ParamInfo]),
     table: &mut dyn Table,
     name: &str,
     text: &str,
 ) -> Result<(), ParamError> {
-    let unknown = ParamError::UnknownParam { law };
     match table.set(name, text) {
         Some(true) => Ok(()),
-        Some(false) => {
-            let param = law.params.iter().find(|param| param.name == name).ok_or(unknown)?;
-            Err(ParamError::BadValue { law: law.name, param })
-        }
-        None => Err(unknown),
+        done => Err(match params.iter().find(|param| param.name == name) {
+            Some(param) if done.is_some() => ParamError::BadValue { law, param },
+            _ => ParamError::UnknownParam { law, params },
+        }),
     }
 }
 
 /// Every parameter of a law with its value now, in the order of the help page; the text reads back through [`set`].
 pub(crate) fn values<'a>(
-    law: &'static LawInfo,
+    law: &LawInfo,
     table: &'a dyn Table,
-) -> impl Iterator<Item = (&'static ParamInfo, impl fmt::Display + 'a)> + 'a {
-    law.params.iter().map(move |param| (param, Value { table, name: param.name }))
+) -> impl Iterator<Item = (&'static ParamInfo, impl fmt::Display + use<'a>)> + use<'a> {
+    law.params().iter().map(move |param| (param, Value { table, name: param.name }))
 }
 
 struct Value<'a> {
@@ -437,6 +497,7 @@ impl fmt::Display for Value<'_> {
 }
 
 /// Defines the parameters of a law: `name: Type = default => "source of the default",` after a doc line.
+#[macro_export]
 macro_rules! params {
     (
         $(#[doc = $about:literal])*
@@ -487,6 +548,7 @@ macro_rules! params {
 pub(crate) use params;
 
 /// Defines a parameter type that is one of a few words.
+#[macro_export]
 macro_rules! choice {
     (
         $(#[doc = $about:literal])*

@@ -466,6 +466,7 @@ impl Tor {
                     aggregate.due = aggregate.due.min(due);
                     self.arm_wake(at);
                 }
+                _ => unreachable!("the actions of this version are above"),
             }
         }
     }

@@ -15,6 +15,6 @@ pub fn command(
     folder: PathBuf,
 ) -> u8 {
     let (program, before) = again;
-    let own = Own { program: Some(program), before, args, folder: Some(folder) };
+    let own = Own { program: Some(program), before, args, folder: Some(folder), ..Own::default() };
     py.detach(|| forebay_cli::command(own))
 }

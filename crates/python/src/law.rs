@@ -3,11 +3,13 @@
 //! A law in Python is called with the interpreter lock for each event that its class has a method for. What it raises ends the run and is
 //! raised there. Its flows may be on several threads, one event at a time.
 
-use forebay_laws::flow::own::{Own, OwnFlow, OwnLaw};
 use forebay_laws::flow::{
-    CaState, Flow, FlowAct, FlowEvent, FlowSeen, IntHop, SwitchMessage, Totals, Window,
+    CaState, Flow, FlowAct, FlowEvent, FlowFacts, FlowParams, FlowSeen, IntHop, LAWS, Totals,
+    Window,
 };
-use forebay_laws::{Acts, Start};
+use forebay_laws::outside::{OutsideLaw, OutsideState};
+use forebay_laws::params::{LawInfo, NamedLaw};
+use forebay_laws::{Acts, Laws, Start};
 use forebay_study::about::InPython;
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -227,18 +229,53 @@ impl PythonLaw {
     }
 }
 
-/// Laws by the names of those that they stand for.
-pub(crate) fn laws(py: Python<'_>, of: &[PythonLaw], raised: &Arc<Raised>) -> Vec<(String, Own)> {
-    let own = |law: &PythonLaw| {
-        let make = law.make.clone_ref(py);
-        (law.like.clone(), Own::new(Arc::new(Made { make, raised: raised.clone() })))
-    };
-    of.iter().map(own).collect()
+/// The laws of a scenario, with those in Python standing in for laws that they name.
+pub(crate) fn with_python(
+    py: Python<'_>,
+    laws: &Laws,
+    of: &[PythonLaw],
+    raised: &Arc<Raised>,
+) -> Laws {
+    of.iter().fold(laws.clone(), |laws, law| {
+        // A name that no law has is said where the scenario is read.
+        let Ok(like) = laws.flow(&law.like) else { return laws };
+        let name = format!("{} (Python, in place of {})", law.name, law.like);
+        let (info, make) =
+            (LawInfo::of_program(name, String::new()), Arc::new(law.make.clone_ref(py)));
+        let made = Made { stands_for: StandIn { info, like }, make, raised: raised.clone() };
+        laws.with_stand_in::<Flow>(&law.like, Arc::new(made))
+    })
+}
+
+/// The law that another stands in for: its packets, and so its needs and parameters, stay.
+#[derive(Clone, Debug)]
+struct StandIn {
+    info: LawInfo,
+    like: FlowParams,
+}
+
+impl StandIn {
+    fn facts(&self) -> FlowFacts {
+        self.like.facts()
+    }
+
+    fn set(&mut self, name: &str, text: &str) -> Option<bool> {
+        let known = self.like.info().params().iter().any(|param| param.name == name);
+        known.then(|| self.like.set(name, text).is_ok())
+    }
+
+    fn write(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let params = self.like.info().params().iter().map(|param| param.name);
+        let value = params.zip(self.like.texts()).find(|(param, _)| *param == name);
+        value.map_or(Ok(()), |(_, value)| f.write_str(&value))
+    }
 }
 
 /// Makes a law for each flow.
+#[derive(Clone)]
 struct Made {
-    make: Py<PyAny>,
+    stands_for: StandIn,
+    make: Arc<Py<PyAny>>,
     raised: Arc<Raised>,
 }
 
@@ -248,14 +285,24 @@ impl fmt::Debug for Made {
     }
 }
 
-impl OwnLaw for Made {
-    fn start(
-        &self,
-        _like: &Flow,
-        _first: &Acts<FlowAct>,
-        at: Start,
-        acts: &mut Acts<FlowAct>,
-    ) -> Box<dyn OwnFlow> {
+impl OutsideLaw<Flow> for Made {
+    fn info(&self) -> &LawInfo {
+        &self.stands_for.info
+    }
+
+    fn facts(&self) -> FlowFacts {
+        self.stands_for.facts()
+    }
+
+    fn set(&mut self, name: &str, text: &str) -> Option<bool> {
+        self.stands_for.set(name, text)
+    }
+
+    fn write(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.stands_for.write(name, f)
+    }
+
+    fn start(&self, _: Time, at: Start, acts: &mut Acts<FlowAct>) -> Box<dyn OutsideState<Flow>> {
         let made = Python::attach(|py| {
             let law = self.make.bind(py).call0()?;
             let law = law.cast_into::<FlowLaw>().map_err(|_| {
@@ -300,7 +347,7 @@ impl fmt::Debug for FlowInPython {
     }
 }
 
-impl OwnFlow for FlowInPython {
+impl OutsideState<Flow> for FlowInPython {
     fn step(&mut self, now: Time, seen: FlowSeen<'_>, acts: &mut Acts<FlowAct>) {
         let Some((method, of)) = taken(seen.event) else { return };
         let Some(law) = self.law.as_ref().filter(|_| self.methods >> method & 1 == 1) else {
@@ -320,10 +367,6 @@ impl OwnFlow for FlowInPython {
             self.raised.put(error);
         }
     }
-
-    fn copy(&self) -> Box<dyn OwnFlow> {
-        Box::new(self.clone())
-    }
 }
 
 /// Index of the method that takes an event, and what the event says.
@@ -342,11 +385,8 @@ fn taken(event: FlowEvent<'_>) -> Option<(usize, Of)> {
         FlowEvent::TxStart { idle, rto } => (4, Of { idle, rto, ..of("tx_start") }),
         FlowEvent::Sent { bytes } => (5, Of { acked: bytes.get(), ..of("sent") }),
         FlowEvent::Wake => (6, of("wake")),
-        FlowEvent::Switch(
-            SwitchMessage::Rate(_) | SwitchMessage::Pause | SwitchMessage::Resume(_),
-        ) => {
-            return None;
-        }
+        // Messages of switches have no method.
+        _ => return None,
     })
 }
 
@@ -360,23 +400,48 @@ pub(crate) struct Given {
 /// What was given to flows, by the seeds of their laws.
 pub(crate) type Steering = Arc<Mutex<BTreeMap<u64, Given>>>;
 
-/// Registered laws whose flows may be given something. Without, each is as if alone.
-#[derive(Debug)]
-pub(crate) struct Steered(pub Steering);
+/// The laws of a scenario, so that their flows may be given something. Without, each is as if alone.
+pub(crate) fn steered(laws: &Laws, steering: &Steering) -> Laws {
+    LAWS.iter().fold(laws.clone(), |laws, law| {
+        let Ok(like) = laws.flow(law.name()) else { return laws };
+        let stands_for = StandIn { info: law.clone(), like };
+        let steered = Steered { stands_for, steering: steering.clone() };
+        laws.with_stand_in::<Flow>(law.name(), Arc::new(steered))
+    })
+}
 
-impl OwnLaw for Steered {
-    fn start(
-        &self,
-        like: &Flow,
-        first: &Acts<FlowAct>,
-        at: Start,
-        acts: &mut Acts<FlowAct>,
-    ) -> Box<dyn OwnFlow> {
+/// A law whose flows may be given something.
+#[derive(Clone, Debug)]
+struct Steered {
+    stands_for: StandIn,
+    steering: Steering,
+}
+
+impl OutsideLaw<Flow> for Steered {
+    fn info(&self) -> &LawInfo {
+        &self.stands_for.info
+    }
+
+    fn facts(&self) -> FlowFacts {
+        self.stands_for.facts()
+    }
+
+    fn set(&mut self, name: &str, text: &str) -> Option<bool> {
+        self.stands_for.set(name, text)
+    }
+
+    fn write(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.stands_for.write(name, f)
+    }
+
+    fn start(&self, _: Time, at: Start, acts: &mut Acts<FlowAct>) -> Box<dyn OutsideState<Flow>> {
+        let mut first = Acts::default();
+        let like = self.stands_for.like.start(at, &mut first);
         first.iter().for_each(|act| acts.push(act));
         let mut flow = SteeredFlow {
-            law: like.clone(),
+            law: like,
             seed: at.seed,
-            steering: self.0.clone(),
+            steering: self.steering.clone(),
             given: Given::default(),
             window: None,
             pace: FlowAct::Rate(at.line_rate),
@@ -402,12 +467,12 @@ impl SteeredFlow {
         match act {
             FlowAct::Window(window) => self.window = Some(window),
             FlowAct::Rate(_) | FlowAct::Gap(_) | FlowAct::Hold => self.pace = act,
-            FlowAct::Ssthresh(_) | FlowAct::WakeAt(_) => {}
+            _ => {}
         }
     }
 }
 
-impl OwnFlow for SteeredFlow {
+impl OutsideState<Flow> for SteeredFlow {
     fn step(&mut self, now: Time, seen: FlowSeen<'_>, acts: &mut Acts<FlowAct>) {
         let steering = self.steering.lock().unwrap_or_else(PoisonError::into_inner);
         let given = steering.get(&self.seed).copied().unwrap_or_default();
@@ -423,7 +488,7 @@ impl OwnFlow for SteeredFlow {
                 FlowAct::Rate(_) | FlowAct::Gap(_) | FlowAct::Hold => {
                     given.rate.is_some() || was.rate.is_some()
                 }
-                FlowAct::Ssthresh(_) | FlowAct::WakeAt(_) => false,
+                _ => false,
             };
             if !left {
                 acts.push(act);
@@ -436,9 +501,5 @@ impl OwnFlow for SteeredFlow {
         let window = given.window.or(self.window.filter(|_| was.window.is_some()));
         let pace = given.rate.map(FlowAct::Rate).or((was.rate.is_some()).then_some(self.pace));
         window.map(FlowAct::Window).into_iter().chain(pace).for_each(|act| acts.push(act));
-    }
-
-    fn copy(&self) -> Box<dyn OwnFlow> {
-        Box::new(self.clone())
     }
 }

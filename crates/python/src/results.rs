@@ -229,11 +229,12 @@ impl Results {
             let asked = Python::attach(|py| py.check_signals());
             raised.is() || asked.is_err_and(|error| signal.set(error).is_ok())
         };
-        let laws = law::laws(py, &self.laws, &raised);
         let rows = py.detach(|| {
             let loaded = forebay_scenario::text("resolved.toml", &self.about.resolved_toml);
-            let scenario = loaded.map_err(|problems| errors::refused("", problems))?.scenario;
-            again(&scenario, run, &wanted, (Options::default(), laws), &stop)
+            let mut scenario = loaded.map_err(|problems| errors::refused("", problems))?.scenario;
+            scenario.laws =
+                Python::attach(|py| law::with_python(py, &scenario.laws, &self.laws, &raised));
+            again(&scenario, run, &wanted, Options::default(), &stop)
                 .map_err(|no| PyRuntimeError::new_err(no.to_string()))
         });
         if let Some(error) = signal.into_inner().or(raised.take()) {

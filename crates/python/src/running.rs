@@ -4,7 +4,6 @@
 use crate::errors;
 use crate::law::{self, PythonLaw, Raised};
 use crate::results::Results;
-use forebay_laws::flow::own::Own;
 use forebay_record::capture::CaptureFiles;
 use forebay_record::law_logs::LawLogFiles;
 use forebay_record::machine::{free_address_space, free_memory};
@@ -76,7 +75,6 @@ struct Here<'a> {
     warnings: Mutex<Vec<String>>,
     dir: Option<&'a Path>,
     about: &'a About,
-    laws: Vec<(String, Own)>,
     raised: Arc<Raised>,
 }
 
@@ -87,10 +85,6 @@ impl Surroundings for Here<'_> {
 
     fn stop(&self) -> bool {
         self.stop.load(Ordering::Relaxed) || self.raised.is()
-    }
-
-    fn laws(&self) -> Vec<(String, Own)> {
-        self.laws.clone()
     }
 
     fn warn(&self, text: &str) {
@@ -181,10 +175,12 @@ pub(crate) fn run(py: Python<'_>, place: &str, loaded: &Loaded, how: Run) -> PyR
         warnings: Mutex::default(),
         dir: at.as_deref(),
         about: &about,
-        laws: law::laws(py, &how.laws, &raised_by_laws),
         raised: raised_by_laws.clone(),
     };
     too_small.iter().for_each(|warning| here.warn(warning));
+    let mut scenario = scenario.clone();
+    scenario.laws = law::with_python(py, &scenario.laws, &how.laws, &raised_by_laws);
+    let scenario = &scenario;
     let work =
         Work { scenario, options: Options { threads, ..Options::default() }, jobs, around: &here };
     let estimate = Estimate::of(scenario, &Plan::of(&scenario.fabric));

@@ -4,11 +4,10 @@
 //! Python holds no more than the two ends of a channel. Looking changes nothing. Acting gives a flow another rate or window than its law's.
 
 use crate::errors;
-use crate::law::{Given, Steered, Steering};
+use crate::law::{Given, Steering, steered};
 use crate::results::Results;
 use crate::scenario::Scenario;
-use forebay_laws::flow::own::Own;
-use forebay_laws::flow::{LAWS, Window};
+use forebay_laws::flow::Window;
 use forebay_record::law_logs::LawLogFiles;
 use forebay_scenario::model::Scenario as Model;
 use forebay_sim::{Options, Outputs, Simulation as Sim, Watch};
@@ -75,9 +74,8 @@ impl Simulation {
         let of_thread = watch.clone();
         let options = Options { threads: threads.max(1), ..Options::default() };
         let steering = Steering::default();
-        let own = Own::new(Arc::new(Steered(steering.clone())));
-        let laws = LAWS.iter().map(|law| (law.name.to_string(), own.clone())).collect();
-        std::thread::spawn(move || live(&model, seed, options, laws, &of_thread, &orders, &answer));
+        model.laws = steered(&model.laws, &steering);
+        std::thread::spawn(move || live(&model, seed, options, &of_thread, &orders, &answer));
         let ends = Mutex::new(Some((order, answers)));
         let simulation = Self { scenario, seed, watch, steering, ends };
         match simulation.answer(py, None)? {
@@ -205,13 +203,12 @@ fn live(
     scenario: &Model,
     seed: u64,
     options: Options,
-    laws: Vec<(String, Own)>,
     watch: &Watch,
     orders: &Receiver<Order>,
     answers: &Sender<Answer>,
 ) {
     let logs = LawLogFiles::new(Path::new(""), seed);
-    let outputs = Outputs { law_logs: Some(&logs), laws, ..Outputs::default() };
+    let outputs = Outputs { law_logs: Some(&logs), ..Outputs::default() };
     let mut simulation = match Sim::watched(scenario, seed, options, outputs, watch) {
         Ok(simulation) => simulation,
         Err(why) => {

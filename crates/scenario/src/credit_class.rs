@@ -20,7 +20,7 @@ pub(crate) fn check(judge: &mut Judge<'_>, scenario: &Scenario) {
 
 /// Credits take the links that their data takes back, and ports meter them there.
 fn check_law(judge: &mut Judge<'_>, scenario: &Scenario, place: &str, of: &Transport) {
-    let Some(law) = of.credit_law() else { return };
+    let Some(law) = of.credit_law(judge.laws) else { return };
     let key = |key: &str| format!("{place}.{key}");
     if scenario.fabric.switch.credits.is_none() {
         let text = format!(
@@ -30,7 +30,7 @@ fn check_law(judge: &mut Judge<'_>, scenario: &Scenario, place: &str, of: &Trans
         judge.say(&key("law"), text);
     }
     let routing = of.routing.unwrap_or(scenario.fabric.routing);
-    if law.paths() == Paths::Symmetric && routing != Routing::EcmpSymmetric {
+    if law.facts().paths == Paths::Symmetric && routing != Routing::EcmpSymmetric {
         let text = format!(
             "{:?} needs credits and data on the same links; write {place}.routing = \"ecmp-symmetric\"",
             of.law

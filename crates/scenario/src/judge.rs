@@ -3,10 +3,9 @@
 use crate::check::Finding;
 use crate::problem::or_list;
 use crate::tree::{Document, did_you_mean, push_key, shorten};
-use forebay_laws::credit::CreditParams;
-use forebay_laws::flow::{FlowParams, LAWS};
-use forebay_laws::grant::GrantParams;
-use forebay_laws::params::{LawInfo, ParamError};
+use forebay_laws::flow::FlowParams;
+use forebay_laws::params::{NamedLaw, ParamError};
+use forebay_laws::{Laws, RoleName};
 use forebay_units::{BitsPerSec, Bytes, Span};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -27,6 +26,7 @@ pub(crate) type ReadFile<'a> = dyn Fn(&str) -> Result<String, String> + 'a;
 pub(crate) struct Judge<'a> {
     pub document: &'a Document<'a>,
     pub read_file: &'a ReadFile<'a>,
+    pub laws: &'a Laws,
     pub findings: Vec<Finding>,
 }
 
@@ -93,23 +93,30 @@ impl Judge<'_> {
 
     /// The law of this name with its published defaults, or a sentence.
     pub fn law(&mut self, path: &str, law: &str) -> Option<FlowParams> {
-        let known = FlowParams::new(law).ok();
+        let laws = self.laws;
+        let known = laws.flow(law).ok();
         if known.is_none() {
-            let names = || LAWS.iter().map(|law| law.name);
-            let close = did_you_mean(law, names());
+            let names = || laws.names(RoleName::Flow);
+            let (close, role) = (did_you_mean(law, names()), laws.find(law).map(|(role, _)| role));
             let (law, names) = (shorten(law), or_list(names()));
-            let text = if forebay_laws::host::LAWS.iter().any(|host| host.name == law) {
-                format!("{law:?} is a law for host.memory.control; write {names} for flows")
-            } else if forebay_laws::group::LAWS.iter().any(|group| group.name == law) {
-                format!("{law:?} is a law for fabric.switch.hierarchical; write {names} for flows")
-            } else if forebay_laws::pool::LAWS.iter().any(|pool| pool.name == law) {
-                format!("{law:?} is a law for pool of an rpc entry; write {names} for flows")
-            } else if GrantParams::new(&law).is_ok() || CreditParams::new(&law).is_ok() {
-                format!(
+            let text = match role {
+                Some(RoleName::Host) => {
+                    format!("{law:?} is a law for host.memory.control; write {names} for flows")
+                }
+                Some(RoleName::Group) => {
+                    format!(
+                        "{law:?} is a law for fabric.switch.hierarchical; write {names} for flows"
+                    )
+                }
+                Some(RoleName::Pool) => {
+                    format!("{law:?} is a law for pool of an rpc entry; write {names} for flows")
+                }
+                Some(RoleName::Grant | RoleName::Credit) => format!(
                     "{law:?} is a law of receivers; write {names}, or kind = \"receiver-driven\""
-                )
-            } else {
-                format!("no law is called {law:?}; write {names}{close}")
+                ),
+                Some(RoleName::Flow) | None => {
+                    format!("no law is called {law:?}; write {names}{close}")
+                }
             };
             self.say(path, text);
         }
@@ -124,28 +131,22 @@ impl Judge<'_> {
         params: &[(String, String)],
     ) {
         if let Some(law) = law {
-            self.set_params(place, law.info(), params, |key, text| law.set(key, text));
+            self.set_params(place, law, params);
         }
     }
 
     /// Sets each parameter, and says which the law does not take.
-    pub fn set_params(
-        &mut self,
-        place: &str,
-        law: &LawInfo,
-        params: &[(String, String)],
-        mut set: impl FnMut(&str, &str) -> Result<(), ParamError>,
-    ) {
+    pub fn set_params(&mut self, place: &str, law: &mut dyn NamedLaw, params: &[(String, String)]) {
         for (key, text) in params {
             let mut path = String::from(place);
             push_key(&mut path, key);
-            match set(key, text) {
+            match law.set(key, text) {
                 Ok(()) => {}
                 Err(e @ ParamError::BadValue { .. }) => {
                     self.say(&path, format!("{:?} does not fit; {e}", shorten(text)));
                 }
                 Err(e) => {
-                    let close = did_you_mean(key, law.params.iter().map(|p| p.name));
+                    let close = did_you_mean(key, law.info().params().iter().map(|p| p.name));
                     self.say(&path, format!("{e}{close}"));
                 }
             }
@@ -153,10 +154,12 @@ impl Judge<'_> {
     }
 
     /// Says which laws a role has, where `law` is none of them.
-    pub fn no_such_law(&mut self, path: &str, role: &str, law: &str, laws: &[LawInfo]) {
-        let names = || laws.iter().map(|law| law.name);
+    pub fn no_such_law(&mut self, path: &str, role: RoleName, law: &str) {
+        let laws = self.laws;
+        let names = || laws.names(role);
         let close = did_you_mean(law, names());
         let (law, names) = (shorten(law), or_list(names()));
+        let role = role.word();
         let text = format!("no law of role {role} is called {law:?}; write {names}{close}");
         self.say(path, text);
     }

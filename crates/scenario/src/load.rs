@@ -7,6 +7,7 @@ use crate::problem::{Error, KEPT, Problem};
 use crate::scenario::{File, Scenario};
 use crate::tree::{Document, LABEL, Origin, Value};
 use crate::whole;
+use forebay_laws::Laws;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -51,6 +52,57 @@ impl Loaded {
     }
 }
 
+/// Reads and checks scenarios whose laws are these; the default has the built-in ones.
+///
+/// The free functions of this module are those of the default.
+#[derive(Clone, Debug, Default)]
+pub struct Loader {
+    laws: Laws,
+}
+
+impl Loader {
+    /// A loader for scenarios that may name these laws.
+    pub fn new(laws: Laws) -> Self {
+        Self { laws }
+    }
+
+    /// The laws that scenarios may name.
+    pub fn laws(&self) -> &Laws {
+        &self.laws
+    }
+
+    /// Reads and checks a scenario file, after applying settings such as `("traffic[0].load", "0.5")`.
+    ///
+    /// # Errors
+    /// One sentence for each thing to put right.
+    pub fn load<S: AsRef<str>>(&self, path: &Path, sets: &[(S, S)]) -> Result<Loaded, Error> {
+        let name = path.display().to_string();
+        let resolved = path.join("resolved.toml");
+        if resolved.is_file() {
+            let text = format!("is the folder of a run; its scenario is {}", resolved.display());
+            return Err(Error::one(&name, text));
+        }
+        let text = read_file(path, LARGEST_SCENARIO).map_err(|why| Error::one(&name, why))?;
+        self.text(&name, &text, sets)
+    }
+
+    /// Checks a scenario given as text, after applying settings. `name` stands for it in sentences; files that it names are
+    /// sought in the folder of `name`.
+    ///
+    /// # Errors
+    /// One sentence for each thing to put right.
+    pub fn text<S: AsRef<str>>(
+        &self,
+        name: &str,
+        text: &str,
+        sets: &[(S, S)],
+    ) -> Result<Loaded, Error> {
+        let folder = Path::new(name).parent().unwrap_or(Path::new(""));
+        let read = |file: &str| read_named(&folder.join(file));
+        read_text(&self.laws, name, text, sets, &read)
+    }
+}
+
 /// Reads and checks a scenario file.
 ///
 /// # Errors
@@ -64,14 +116,7 @@ pub fn load(path: &Path) -> Result<Loaded, Error> {
 /// # Errors
 /// One sentence for each thing to put right.
 pub fn load_with<S: AsRef<str>>(path: &Path, sets: &[(S, S)]) -> Result<Loaded, Error> {
-    let name = path.display().to_string();
-    let resolved = path.join("resolved.toml");
-    if resolved.is_file() {
-        let text = format!("is the folder of a run; its scenario is {}", resolved.display());
-        return Err(Error::one(&name, text));
-    }
-    let text = read_file(path, LARGEST_SCENARIO).map_err(|why| Error::one(&name, why))?;
-    text_with(&name, &text, sets)
+    Loader::default().load(path, sets)
 }
 
 /// Checks a scenario given as text. `name` stands for it in sentences; files that it names are sought in
@@ -88,9 +133,7 @@ pub fn text(name: &str, text: &str) -> Result<Loaded, Error> {
 /// # Errors
 /// One sentence for each thing to put right.
 pub fn text_with<S: AsRef<str>>(name: &str, text: &str, sets: &[(S, S)]) -> Result<Loaded, Error> {
-    let folder = Path::new(name).parent().unwrap_or(Path::new(""));
-    let read = |file: &str| read_named(&folder.join(file));
-    text_from(name, text, sets, &read)
+    Loader::default().text(name, text, sets)
 }
 
 /// As [`text_with`], with files that `read` knows, so that nothing is read here. Its error is the end of a sentence about the
@@ -99,6 +142,16 @@ pub fn text_with<S: AsRef<str>>(name: &str, text: &str, sets: &[(S, S)]) -> Resu
 /// # Errors
 /// One sentence for each thing to put right.
 pub fn text_from<S: AsRef<str>>(
+    name: &str,
+    text: &str,
+    sets: &[(S, S)],
+    read: &dyn Fn(&str) -> Result<String, String>,
+) -> Result<Loaded, Error> {
+    read_text(&Laws::built_in(), name, text, sets, read)
+}
+
+fn read_text<S: AsRef<str>>(
+    laws: &Laws,
     name: &str,
     text: &str,
     sets: &[(S, S)],
@@ -114,7 +167,8 @@ pub fn text_from<S: AsRef<str>>(
     let file = grammar(&document)?;
     let sweep = sweep(&document, &file)?;
     let File { mut scenario, mut expect, .. } = file;
-    let mut judge = Judge { document: &document, read_file: read, findings: Vec::new() };
+    scenario.laws = laws.clone();
+    let mut judge = Judge { document: &document, read_file: read, laws, findings: Vec::new() };
     let stem = Path::new(name).file_stem().map(|s| s.to_string_lossy().into_owned());
     whole::check(&mut scenario, &stem.unwrap_or_else(|| "scenario".into()), &mut judge);
     for (i, one) in expect.iter_mut().enumerate() {

@@ -286,7 +286,7 @@ impl<'a> Pausing<'a> {
         let switch = &self.scenario.fabric.switch;
         let heeds = |law: FlowParams| law.needs().echo != Echo::None;
         let mut laws = self.scenario.all_transports().map(|transport| &transport.law);
-        if !laws.any(|law| FlowParams::new(law).is_ok_and(heeds)) {
+        if !laws.any(|law| self.scenario.laws.flow(law).is_ok_and(heeds)) {
             return None;
         }
         let rules: Vec<_> = self.lanes().flat_map(|lane| self.rules(lane)).collect();

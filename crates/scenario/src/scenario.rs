@@ -8,6 +8,7 @@ use crate::output::Output;
 use crate::stop::{self, Stop};
 use crate::traffic::Traffic;
 use crate::transport::Transport;
+use forebay_laws::Laws;
 use forebay_units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -62,6 +63,9 @@ pub struct Scenario {
     /// Time series, captures and logs beyond flows and counters.
     #[serde(default)]
     pub output: Output,
+    /// Laws that the names of laws mean; not a key. The loader fills it in.
+    #[serde(skip)]
+    pub laws: Laws,
 }
 
 impl Scenario {

@@ -8,7 +8,6 @@ use crate::program::{Surroundings, TrafficKind, check_triggers, is_never, never}
 use crate::stop::Stop;
 use crate::transport::{Recovery, Transport};
 use crate::tree::{did_you_mean, shorten};
-use forebay_laws::flow::FlowParams;
 use forebay_units::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -184,7 +183,7 @@ impl Traffic {
     fn check_law(&self, judge: &mut Judge<'_>, path: &str, common_path: &str, common: &Transport) {
         let mut law = match &self.law {
             Some(law) => judge.law(&format!("{path}.law"), law),
-            None => FlowParams::new(&common.law).ok(),
+            None => judge.laws.flow(&common.law).ok(),
         };
         if let Some(law) = law.as_mut().filter(|law| law.name() == common.law) {
             for (key, text) in &common.params {

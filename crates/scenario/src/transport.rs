@@ -11,7 +11,8 @@ use crate::judge::Judge;
 use crate::params::{self, Param};
 use crate::problem::or_list;
 use crate::quantity::QueueLength;
-use forebay_laws::flow::{Echo, FlowParams, LAWS, Needs};
+use forebay_laws::RoleName;
+use forebay_laws::flow::{Echo, FlowParams, Needs};
 use forebay_units::{Bytes, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -525,7 +526,7 @@ fn tcp_lacks(needs: Needs) -> Option<&'static str> {
 
 /// The one parameter with which TCP can serve a law after all.
 fn served_form(law: &FlowParams) -> Option<String> {
-    for param in law.info().params {
+    for param in law.info().params() {
         for word in param.range.split('"').skip(1).step_by(2) {
             let mut other = law.clone();
             if other.set(param.name, word).is_ok() && tcp_lacks(other.needs()).is_none() {
@@ -552,9 +553,9 @@ impl Judge<'_> {
     /// A law, with its parameters set, must not need what TCP, the kind of the transport at `place`, does not do.
     pub(crate) fn served(&mut self, path: &str, place: &str, law: &FlowParams) {
         let Some(lacks) = tcp_lacks(law.needs()) else { return };
-        let names = LAWS.iter().map(|law| law.name);
-        let names = names
-            .filter(|name| FlowParams::new(name).is_ok_and(|law| tcp_lacks(law.needs()).is_none()));
+        let serves =
+            |name: &&str| self.laws.flow(name).is_ok_and(|law| tcp_lacks(law.needs()).is_none());
+        let names = self.laws.names(RoleName::Flow).filter(serves);
         let params = served_form(law).map(|form| format!("{form}, ")).unwrap_or_default();
         let names = or_list(names);
         let text = format!(

@@ -20,9 +20,7 @@ use crate::traffic::{self, Around, Traffic};
 use crate::transport;
 use crate::workload::{Hosts, MOST_FLOWS, flows, forecast};
 use forebay_host::memory::settings::{CacheModel, LINE};
-use forebay_laws::flow::{FlowParams, Needs};
-use forebay_laws::grant::GrantParams;
-use forebay_laws::pool::PoolParams;
+use forebay_laws::flow::Needs;
 use forebay_units::Bytes;
 
 /// Fills in the defaults that depend on other keys, and says what is wrong. `stem`: the name of a scenario that has none.
@@ -72,7 +70,7 @@ pub(crate) fn check(scenario: &mut Scenario, stem: &str, judge: &mut Judge<'_>) 
     traffic::check(&mut s.traffic, judge, &around);
     pools_have_caches(s, judge);
     let snap = default_snap(s.all_transports());
-    let grants = |entry: &Traffic| GrantParams::new(&s.transport_of(entry).law).is_ok();
+    let grants = |entry: &Traffic| s.laws.grant(&s.transport_of(entry).law).is_ok();
     let (some_grant, all_grant) = (s.traffic.iter().any(grants), s.traffic.iter().all(grants));
     s.output.check(judge, (s.stop, snap), &plan, (&s.host, some_grant));
     if s.fabric.switch.hierarchical.is_some() && !s.output.captures.is_empty() {
@@ -131,7 +129,7 @@ fn pools_have_caches(scenario: &Scenario, judge: &mut Judge<'_>) {
         let cache = |host: &&String| {
             scenario.host.memory_at(host).is_some_and(|memory| memory.settings.ddio.is_some())
         };
-        let pool = rpc.pool.as_ref().filter(|pool| PoolParams::new(&pool.law).is_ok());
+        let pool = rpc.pool.as_ref().filter(|pool| scenario.laws.pool(&pool.law).is_ok());
         let Some(pool) = pool else { continue };
         let path = format!("traffic[{i}].pool");
         if let Some(without) = rpc.to.iter().find(|host| !cache(host)) {
@@ -246,7 +244,7 @@ fn hierarchical_alone(scenario: &Scenario, judge: &mut Judge<'_>) {
     let transports = scenario.all_transports().map(|transport| &transport.law);
     let laws: Vec<_> = entries.chain(transports).collect();
     let that = |has: fn(Needs) -> bool| {
-        laws.iter().find(|law| FlowParams::new(law).is_ok_and(|law| has(law.needs())))
+        laws.iter().find(|law| scenario.laws.flow(law).is_ok_and(|law| has(law.needs())))
     };
     if let (true, Some(law)) = (hierarchical.is_some(), that(|needs| needs.int)) {
         let text = format!(

@@ -1,21 +1,20 @@
 //! A law as the scenario names it.
 
 use crate::options::SimError;
-use forebay_laws::params::ParamError;
+use forebay_laws::params::{NamedLaw, ParamError};
 
-/// The law of this name with these parameters, where `new` and `set` are those of its role.
+/// The law of this name with these parameters; `find` knows the laws of its role.
 ///
 /// # Errors
 /// If the role has no such law, or the law no such parameter or value: the loader refuses that, but scenarios are also made by hand.
-pub(crate) fn law<'a, P>(
+pub(crate) fn law<'a, P: NamedLaw>(
     name: &str,
     params: impl IntoIterator<Item = &'a (String, String)>,
-    new: impl Fn(&str) -> Result<P, ParamError>,
-    set: impl Fn(&mut P, &str, &str) -> Result<(), ParamError>,
+    find: impl FnOnce(&str) -> Result<P, ParamError>,
 ) -> Result<P, SimError> {
-    let mut law = new(name).map_err(|e| SimError::Law(format!("law \"{name}\" {e}")))?;
+    let mut law = find(name).map_err(|e| SimError::Law(format!("law \"{name}\" {e}")))?;
     for (key, text) in params {
-        set(&mut law, key, text).map_err(|e| SimError::Law(format!("params.{key}: {e}")))?;
+        law.set(key, text).map_err(|e| SimError::Law(format!("params.{key}: {e}")))?;
     }
     Ok(law)
 }
@@ -30,7 +29,7 @@ pub mod tests {
         let said = |name, params: &[(&str, &str)]| {
             let params: Vec<_> =
                 params.iter().map(|(key, text)| (key.to_string(), text.to_string())).collect();
-            law(name, &params, HostParams::new, HostParams::set).map_err(|e| e.to_string())
+            law(name, &params, HostParams::new).map_err(|e| e.to_string())
         };
         assert!(said("reno", &[]).is_err_and(|e| e.starts_with("law \"reno\" ")));
         let known = said("hostcc", &[]).expect("a law of hosts");

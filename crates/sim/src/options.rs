@@ -1,6 +1,5 @@
 //! Options and outputs of a simulation, and why it may be refused.
 
-use forebay_laws::flow::own::Own;
 use forebay_laws::host_driver::lockstep::Line;
 use forebay_record::capture::Sink;
 use forebay_record::law_logs::LawLogs;
@@ -27,7 +26,7 @@ impl Default for Options {
 }
 
 /// What a simulation works with while it runs: takers of what it writes, and who runs its host laws, none of which changes a result;
-/// and laws and traffic of the program.
+/// and traffic of the program.
 #[derive(Default)]
 pub struct Outputs<'a> {
     /// Frames of the scenario's captures. If it takes no more, the run ends early.
@@ -37,8 +36,6 @@ pub struct Outputs<'a> {
     /// The agent that runs the laws of hosts, in lockstep, in place of the simulation. They write no log here. Once it has gone they do nothing
     /// more; the owner of the line ends the run.
     pub agent: Option<Arc<dyn Line>>,
-    /// Laws of the program: the registered law whose flows each has, by name.
-    pub laws: Vec<(String, Own)>,
     /// Traffic of the program: entries, by index, each with what lays out flows and programs in place of its kind.
     pub sources: Vec<(usize, Arc<dyn Source>)>,
     /// Flows to follow, by number: [`crate::Outcome::followed`] then is their log.

@@ -1,5 +1,7 @@
 //! What a run directory says about a scenario: titles, traffic in words, the settings of the report.
 
+use crate::hash::content_name;
+use forebay_laws::params::LawInfo;
 use forebay_record::columnar::Format;
 use forebay_record::{About, FaultSpan};
 use forebay_scenario::model::{
@@ -84,7 +86,25 @@ impl InPython {
 /// Lines before the resolved text of a scenario some of whose flows are under one of these laws; none without such flows.
 pub fn head(scenario: &Scenario, in_python: &[InPython]) -> String {
     let there = laws(scenario);
-    in_python.iter().filter(|law| there.contains(&law.like)).map(InPython::head).collect()
+    let in_python = in_python.iter().filter(|law| there.contains(&law.like)).map(InPython::head);
+    in_python.chain(outside(scenario)).collect()
+}
+
+/// Lines about the laws from outside that a scenario names. The hash tells versions of a law apart.
+fn outside(scenario: &Scenario) -> Vec<String> {
+    let mut laws = scenario.laws.outside().map(|(_, law)| law).peekable();
+    if laws.peek().is_none() {
+        return Vec::new();
+    }
+    let text = resolved_with(scenario, &[]);
+    let named = laws.filter(|law| text.contains(&format!("law = {:?}", law.name())));
+    let line = |law: &LawInfo| {
+        let (name, hash) = (law.name(), content_name(&[law.text()]));
+        format!(
+            "# Law {name:?} comes from another program than forebay. Hash of its text: {hash}.\n"
+        )
+    };
+    named.map(line).collect()
 }
 
 /// Whether flows of a run were under a law in Python, which its directory does not have.
@@ -193,7 +213,7 @@ fn settings(scenario: &Scenario) -> Vec<(String, String)> {
         TransportKind::Rdma(rdma) => all.extend(queue_pairs(rdma)),
         // Each packet has a credit: there is no window, and senders repeat what they request.
         TransportKind::ReceiverDriven(keys)
-            if transport.credit_law().is_some() && !keys.protect => {}
+            if transport.credit_law(&scenario.laws).is_some() && !keys.protect => {}
         TransportKind::ReceiverDriven(keys) => all.extend([
             ("window", keys.window.map_or("a round trip".into(), length)),
             ("resend after", keys.resend_after.to_string()),

@@ -45,7 +45,6 @@ impl Work<'_> {
             captures: (!output.captures.is_empty()).then_some(&mut captures as &mut dyn Sink),
             law_logs: Some(&logs),
             agent: self.around.agent(),
-            laws: self.around.laws(),
             links: true,
             ..Outputs::default()
         };
@@ -89,7 +88,7 @@ impl Work<'_> {
             return warn("none of these flows is complete and began after the warm-up");
         }
         let stop = || watch.stop.load(Ordering::Relaxed);
-        match why::again(self.scenario, run, &wanted, (self.options, self.around.laws()), &stop) {
+        match why::again(self.scenario, run, &wanted, self.options, &stop) {
             Ok(answer) => run.why = answer.rows,
             Err(no) => warn(&no.to_string()),
         }

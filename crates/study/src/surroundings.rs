@@ -1,6 +1,5 @@
 //! Surroundings of simulations: clock, files and user, which the caller has.
 
-use forebay_laws::flow::own::Own;
 use forebay_laws::host_driver::lockstep::Line;
 use forebay_record::capture::CaptureFiles;
 use forebay_record::law_logs::LawLogFiles;
@@ -37,11 +36,6 @@ pub trait Surroundings: Sync {
     /// The agent that runs host laws in place of the simulations.
     fn agent(&self) -> Option<Arc<dyn Line>> {
         None
-    }
-
-    /// Laws of the program in place of registered ones, by the names of these.
-    fn laws(&self) -> Vec<(String, Own)> {
-        Vec::new()
     }
 
     /// An error as this user's sentences have it.

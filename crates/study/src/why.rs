@@ -3,7 +3,6 @@
 //! The second run ends with the last of these flows. Each of them begins and completes there when it did in the first run, to the picosecond,
 //! or there is no answer.
 
-use forebay_laws::flow::own::Own;
 use forebay_record::About;
 use forebay_record::RunRecord;
 use forebay_record::why::{
@@ -92,7 +91,7 @@ pub fn again(
     scenario: &Scenario,
     run: &RunRecord,
     wanted: &Wanted,
-    how: (Options, Vec<(String, Own)>),
+    how: Options,
     stop: &dyn Fn() -> bool,
 ) -> Result<Answer, NoAnswer> {
     let times = |run: &RunRecord, flow: u32| {
@@ -149,12 +148,12 @@ fn follow(
     scenario: &Scenario,
     seed: u64,
     (flows, last): (&[u32], Time),
-    (options, laws): (Options, Vec<(String, Own)>),
+    options: Options,
     stop: &dyn Fn() -> bool,
 ) -> Result<(RunRecord, Log), NoAnswer> {
     let mut scenario = scenario.clone();
     scenario.output = Output { warmup: scenario.output.warmup, ..Output::default() };
-    let outputs = Outputs { follow: Some(flows), laws, ..Outputs::default() };
+    let outputs = Outputs { follow: Some(flows), ..Outputs::default() };
     let mut simulation =
         Simulation::with_outputs(&scenario, seed, options, outputs).map_err(NoAnswer::Refused)?;
     // At an end nothing has happened yet.

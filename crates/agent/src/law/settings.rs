@@ -26,7 +26,7 @@ pub fn params<'a>(
     let defaults = [("stale_after", format!("{}us", stale.as_us())), ("lease", "1s".into())];
     let weights = WEIGHTS.map(|name| (name, "auto".into()));
     for (name, value) in weights.iter().chain(&defaults) {
-        if params.info().params.iter().any(|param| param.name == *name) {
+        if params.info().params().iter().any(|param| param.name == *name) {
             params.set(name, value)?;
         }
     }

@@ -210,6 +210,7 @@ fn rows(bytes: &[u8]) -> Result<String, ReplayError> {
             HostEvent::Target(rate) => ("target_bps", None, Some(rate.get())),
             HostEvent::Disable => ("disable", None, None),
             HostEvent::Wake => ("wake", None, None),
+            _ => unreachable!("the events of this version are above"),
         };
         let cell = |value: Option<u64>| value.map_or(String::new(), |value| value.to_string());
         let (at, raw) = (cell(at.map(Time::as_ps)), cell(raw));
@@ -228,6 +229,7 @@ fn acts(of: &forebay_laws::Acts<forebay_laws::host::HostAct>) -> String {
         HostAct::Echo(Echo::Capable) => "echo=capable".into(),
         HostAct::Echo(Echo::All) => "echo=all".into(),
         HostAct::WakeAt(at) => format!("wake_at={}", at.as_ps()),
+        _ => unreachable!("the actions of this version are above"),
     };
     of.iter().map(one).collect::<Vec<_>>().join(" ")
 }

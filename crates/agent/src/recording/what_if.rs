@@ -80,7 +80,7 @@ pub fn logged(bytes: &[u8]) -> Result<Course, ReplayError> {
                     since.get_or_insert(now);
                 }
                 HostAct::Echo(echo) => course.echo = echo != Echo::Off,
-                HostAct::WakeAt(_) => {}
+                _ => {}
             }
         }
         if log.is_empty() {
@@ -193,6 +193,7 @@ impl Run {
                 HostAct::Level(level) => self.begin(now, level),
                 HostAct::Echo(echo) => self.course.echo = echo != Echo::Off,
                 HostAct::WakeAt(at) => self.wake = Some(self.wake.map_or(at, |wake| wake.min(at))),
+                _ => unreachable!("the actions of this version are above"),
             }
         }
     }

@@ -5,7 +5,7 @@ use crate::args::Worker;
 use crate::failure::Failure;
 use crate::run::volatile;
 use crate::surroundings::Here;
-use crate::{about, clock, interrupt};
+use crate::{about, clock, interrupt, itself};
 use forebay_record::{IfExists, RunDir, RunRecord};
 use forebay_sim::Options;
 use forebay_study::seeds::{End, Left, Work, side_by_side};
@@ -26,7 +26,7 @@ pub fn worker(args: &Worker) -> Result<(), Failure> {
         lifeline::wait_for_end(&mut std::io::stdin().lock());
         interrupt::request();
     });
-    let loaded = forebay_scenario::text("resolved.toml", &text)?;
+    let loaded = itself::loader().text::<&str>("resolved.toml", &text, &[])?;
     let scenario = &loaded.scenario;
     let about = about::about(scenario, &[]);
     let mut dir = RunDir::create(&args.out, &about, IfExists::Refuse)?;

@@ -36,6 +36,7 @@ pub struct CreditSeen<'a> {
 
 /// What can happen to a flow's credits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum CreditEvent {
     /// A credit is about to leave.
     Credit,
@@ -50,6 +51,7 @@ pub enum CreditEvent {
 
 /// What a credit law may decide.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum CreditAct {
     /// Rate of the flow's credits, in bits of credits per second; above zero and at most [`CreditStart::most`].
     Rate(BitsPerSec),
@@ -68,6 +70,28 @@ pub struct CreditStart {
     pub packets: u64,
     /// Key for every random choice the law makes.
     pub seed: u64,
+}
+
+/// Facts about a credit law with its parameters. See [`CreditLaw`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CreditFacts {
+    /// Paths that credits and their data need.
+    pub paths: Paths,
+    /// Whether a sender stops its receiver as soon as credits under way cover what is left.
+    pub stops_early: bool,
+    /// Whether a sender that stopped its receiver early asks again two round trips after the stop, and not after the last credit.
+    pub asks_after_stop: bool,
+}
+
+impl CreditFacts {
+    /// Facts about a law that is a type.
+    pub(crate) fn of<L: CreditLaw>(params: &L::Params) -> Self {
+        Self {
+            paths: L::PATHS,
+            stops_early: L::stops_early(params),
+            asks_after_stop: L::asks_after_stop(params),
+        }
+    }
 }
 
 /// A law of role `credit`.

@@ -17,7 +17,6 @@ pub mod dctcp_rate;
 pub mod explicit;
 pub mod hpcc;
 pub mod nv;
-pub mod own;
 pub mod powertcp;
 pub mod registry;
 pub mod reno;
@@ -187,6 +186,7 @@ pub struct FlowSeen<'a> {
 /// law does not grow on an ACK that echoes congestion, so the `Enter(Cwr)` that follows cuts the window
 /// that was in force.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum FlowEvent<'a> {
     /// An ACK newly covered data (cumulatively or by SACK), or echoed congestion.
     ///
@@ -239,6 +239,7 @@ pub enum FlowEvent<'a> {
 
 /// Message of a switch to a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum SwitchMessage {
     /// Rate of the flow, above zero; a paused flow ignores it.
     Rate(BitsPerSec),
@@ -250,6 +251,7 @@ pub enum SwitchMessage {
 
 /// What a flow law may decide. What it does not mention stays as it was.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum FlowAct {
     /// Target window. Finer than a byte, since some laws hold less than a packet.
     Window(Window),
@@ -356,9 +358,29 @@ impl Needs {
     };
 }
 
+/// Facts about a flow law with its parameters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FlowFacts {
+    /// What it needs from the receiver and the path.
+    pub needs: Needs,
+    /// Least window that it ever sets, in thousandths of a segment. See [`FlowLaw::FLOOR_MILLI_MSS`].
+    pub floor_milli_mss: u32,
+}
+
+/// A start from which only the needs of a flow are read.
+pub(crate) fn any_start() -> Start {
+    Start {
+        mss: Bytes::new(1),
+        initial_window: Bytes::new(1),
+        line_rate: BitsPerSec::from_gbps(1),
+        base_rtt: None,
+        seed: 0,
+    }
+}
+
 /// A law of role `flow`.
 ///
-/// State is at most [`registry::MAX_STATE`] bytes. A step takes tens of nanoseconds and never allocates.
+/// State of a built-in law is at most [`registry::MAX_STATE`] bytes. A step takes tens of nanoseconds and never allocates.
 pub trait FlowLaw: Sized + Clone {
     /// Name in scenarios.
     const NAME: &'static str;

@@ -3,28 +3,28 @@
 //! A row brings the name, static dispatch, parameters by text, the help page and the conformance
 //! tests. To add a law: its file in this folder, its `mod` line in `mod.rs`, its row at the end of this file.
 
-use super::own::{Beside, Own};
-use super::{FlowAct, FlowLaw, FlowSeen, Needs};
+use super::{FlowAct, FlowFacts, FlowLaw, FlowSeen, Needs, any_start};
 use crate::by_name::by_name;
 use crate::log::Logged;
+use crate::outside::Boxed;
 use crate::{Acts, Start};
 use alloc::boxed::Box;
-use forebay_units::{BitsPerSec, Bytes, Time};
+use forebay_units::Time;
 
 /// Most bytes that a law may keep per flow; parameters that do not fit are shared behind a reference.
 pub const MAX_STATE: usize = 96;
 
 macro_rules! registry {
     ($($module:ident :: $law:ident,)+) => {
-        by_name!(FlowLaw, FlowParams { own: Option<Own> = None }, "flow", $($module::$law,)+);
+        by_name!(FlowLaw, FlowParams, Flow { FlowFacts, () }, "flow", $($module::$law,)+);
 
-        /// A flow under any of the registered laws, dispatched by `match`.
+        /// A flow under a law, the built-in ones dispatched by `match`.
         #[derive(Clone, Debug)]
         pub enum Flow {
             $(#[doc = concat!("See [`", stringify!($module), "`](super::", stringify!($module), ").")]
             $law(super::$module::$law),)+
-            /// One of them that writes a log, or a law of a program.
-            Beside(Box<Beside>),
+            /// A law that writes a log, or a law from outside.
+            Boxed(Box<Boxed<Flow>>),
         }
 
         impl Flow {
@@ -39,7 +39,7 @@ macro_rules! registry {
             pub fn step_here(&mut self, now: Time, seen: FlowSeen<'_>, acts: &mut Acts<FlowAct>) {
                 match self {
                     $(Self::$law(law) => law.step(now, seen, acts),)+
-                    Self::Beside(of) => of.step(now, seen, acts),
+                    Self::Boxed(of) => of.step(now, seen, acts),
                 }
             }
 
@@ -47,15 +47,15 @@ macro_rules! registry {
             pub fn needs(&self) -> Needs {
                 match self {
                     $(Self::$law(law) => law.needs(),)+
-                    Self::Beside(of) => of.needs(),
+                    Self::Boxed(of) => of.fact(Self::needs, |facts| facts.needs),
                 }
             }
 
             /// Name in scenarios.
-            pub fn name(&self) -> &'static str {
+            pub fn name(&self) -> &str {
                 match self {
                     $(Self::$law(_) => <super::$module::$law as FlowLaw>::NAME,)+
-                    Self::Beside(of) => of.law().name(),
+                    Self::Boxed(of) => of.name(Self::name),
                 }
             }
 
@@ -63,7 +63,7 @@ macro_rules! registry {
             pub fn floor_milli_mss(&self) -> u32 {
                 match self {
                     $(Self::$law(_) => <super::$module::$law as FlowLaw>::FLOOR_MILLI_MSS,)+
-                    Self::Beside(of) => of.law().floor_milli_mss(),
+                    Self::Boxed(of) => of.fact(Self::floor_milli_mss, |facts| facts.floor_milli_mss),
                 }
             }
         }
@@ -71,24 +71,20 @@ macro_rules! registry {
         impl FlowParams {
             /// State of a new flow. Its first window or rate is added to `acts`.
             pub fn start(&self, at: Start, acts: &mut Acts<FlowAct>) -> Flow {
-                match (&self.own, &self.log) {
-                    (None, None) => self.start_alone(Time::ZERO, at, acts),
-                    (None, Some(log)) => {
+                match &self.log {
+                    None => self.start_alone(Time::ZERO, at, acts),
+                    Some(log) => {
                         let logged = Logged::start(self, log, Time::ZERO, at, acts);
-                        Flow::Beside(Box::new(Beside::Logged(logged)))
-                    }
-                    (Some(own), _) => {
-                        let mut first = Acts::default();
-                        let like = self.start_alone(Time::ZERO, at, &mut first);
-                        own.start(like, &first, at, acts)
+                        Flow::Boxed(Box::new(Boxed::Logged(logged)))
                     }
                 }
             }
 
             /// Without a log.
-            pub(crate) fn start_alone(&self, _now: Time, at: Start, acts: &mut Acts<FlowAct>) -> Flow {
+            pub(crate) fn start_alone(&self, now: Time, at: Start, acts: &mut Acts<FlowAct>) -> Flow {
                 match &self.of {
                     $(Params::$law(params) => Flow::$law(FlowLaw::start(params, at, acts)),)+
+                    Params::Outside(law) => Flow::Boxed(Boxed::start(law, now, at, acts)),
                 }
             }
         }
@@ -96,23 +92,21 @@ macro_rules! registry {
 }
 
 impl FlowParams {
-    /// The law of a program in place of this one, whose needs it has. It writes no log.
-    #[must_use]
-    pub fn with_own(self, own: Own) -> Self {
-        Self { own: Some(own), ..self }
+    /// Facts about the law with its parameters.
+    pub fn facts(&self) -> FlowFacts {
+        match &self.of {
+            Params::Outside(law) => law.facts(),
+            // Needs depend on parameters alone, so any flow shows them.
+            _ => {
+                let any = self.start_alone(Time::ZERO, any_start(), &mut Acts::default());
+                FlowFacts { needs: any.needs(), floor_milli_mss: any.floor_milli_mss() }
+            }
+        }
     }
 
     /// What flows of this law need from the receiver and the path.
     pub fn needs(&self) -> Needs {
-        // Needs depend on parameters alone, so any flow shows them.
-        let at = Start {
-            mss: Bytes::new(1),
-            initial_window: Bytes::new(1),
-            line_rate: BitsPerSec::from_gbps(1),
-            base_rtt: None,
-            seed: 0,
-        };
-        self.start_alone(Time::ZERO, at, &mut Acts::default()).needs()
+        self.facts().needs
     }
 }
 

@@ -175,6 +175,7 @@ pub struct GrantSeen<'a> {
 
 /// What can happen at a receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum GrantEvent {
     /// A message is new in `open`.
     Opened {
@@ -213,6 +214,7 @@ pub enum GrantEvent {
 
 /// What a grant law may decide.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum GrantAct {
     /// The sender may send so much in all.
     Grant {
@@ -251,6 +253,52 @@ pub struct GrantStart {
     pub priorities: u8,
     /// Key for every random choice the law makes.
     pub seed: u64,
+}
+
+/// Facts about a grant law with its parameters. See [`GrantLaw`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GrantFacts {
+    /// How it wants the list sorted.
+    pub order: Order,
+    /// What it needs from senders and fabric.
+    pub needs: GrantNeeds,
+    /// Most messages that may send at the same time, where parameters say so.
+    pub active: Option<u8>,
+    /// Whether receivers know the size of a message before its last packet has come.
+    pub knows_size: bool,
+    /// Last bytes of a message that ride in the class of what it sends unasked.
+    pub tail_boost: TailBoost,
+    /// Whether credit of what was cut off on the way to a switch is kept back for a time.
+    pub backs_off: bool,
+    /// Whether senders leave out paths whose packets are cut off more often than those of others.
+    pub scores_paths: bool,
+    /// How many numbers senders have for paths that were drawn for them once; 0 where each path has one number.
+    pub path_numbers: u16,
+}
+
+impl GrantFacts {
+    /// Facts about a law that is a type.
+    pub(crate) fn of<L: GrantLaw>(params: &L::Params) -> Self {
+        Self {
+            order: L::ORDER,
+            needs: L::NEEDS,
+            active: L::active(params),
+            knows_size: L::knows_size(params),
+            tail_boost: L::tail_boost(params),
+            backs_off: L::backs_off(params),
+            scores_paths: L::scores_paths(params),
+            path_numbers: L::path_numbers(params),
+        }
+    }
+}
+
+/// State of a grant law that its driver reads between events. See [`GrantLaw`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct GrantGlance {
+    /// Before this time a step changes nothing, and at most requests to be woken then.
+    pub waits_until: Time,
+    /// Whether the next step may serve the oldest message, wherever it is in the list.
+    pub serves_oldest: bool,
 }
 
 /// A law of role `grant`.

@@ -43,6 +43,7 @@ pub struct GroupSeen<'a> {
 
 /// What can happen to an aggregate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum GroupEvent {
     /// A packet arrived while no wake is outstanding; the totals include it.
     Traffic,
@@ -56,6 +57,7 @@ pub enum GroupEvent {
 
 /// What a group law may decide.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum GroupAct {
     /// Rate of each flow, sent to those that request it from now on. Above zero.
     Rate(BitsPerSec),

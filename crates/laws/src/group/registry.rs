@@ -7,6 +7,7 @@ use super::{GroupAct, GroupLaw, GroupSeen, GroupStart};
 use crate::Acts;
 use crate::by_name::by_name;
 use crate::log::Logged;
+use crate::outside::Boxed;
 use alloc::boxed::Box;
 use forebay_units::Time;
 
@@ -15,15 +16,15 @@ pub const MAX_STATE: usize = 192;
 
 macro_rules! registry {
     ($($module:ident :: $law:ident,)+) => {
-        by_name!(GroupLaw, GroupParams, "group", $($module::$law,)+);
+        by_name!(GroupLaw, GroupParams, Group { (), () }, "group", $($module::$law,)+);
 
-        /// An aggregate under any of the registered laws, dispatched by `match`.
+        /// An aggregate under a law, the built-in ones dispatched by `match`.
         #[derive(Clone, Debug)]
         pub enum Group {
             $(#[doc = concat!("See [`", stringify!($module), "`](super::", stringify!($module), ").")]
             $law(super::$module::$law),)+
-            /// One of them that writes a log.
-            Logged(Box<Logged<Group>>),
+            /// A law that writes a log, or a law from outside.
+            Boxed(Box<Boxed<Group>>),
         }
 
         impl Group {
@@ -32,15 +33,15 @@ macro_rules! registry {
             pub fn step(&mut self, now: Time, seen: GroupSeen<'_>, acts: &mut Acts<GroupAct>) {
                 match self {
                     $(Self::$law(law) => law.step(now, seen, acts),)+
-                    Self::Logged(of) => of.step(now, seen, acts),
+                    Self::Boxed(of) => of.step(now, seen, acts),
                 }
             }
 
             /// Name in scenarios.
-            pub fn name(&self) -> &'static str {
+            pub fn name(&self) -> &str {
                 match self {
                     $(Self::$law(_) => <super::$module::$law as GroupLaw>::NAME,)+
-                    Self::Logged(of) => of.law().name(),
+                    Self::Boxed(of) => of.name(Self::name),
                 }
             }
         }
@@ -50,7 +51,10 @@ macro_rules! registry {
             pub fn start(&self, now: Time, at: GroupStart, acts: &mut Acts<GroupAct>) -> Group {
                 match &self.log {
                     None => self.start_alone(now, at, acts),
-                    Some(log) => Group::Logged(Box::new(Logged::start(self, log, now, at, acts))),
+                    Some(log) => {
+                        let logged = Logged::start(self, log, now, at, acts);
+                        Group::Boxed(Box::new(Boxed::Logged(logged)))
+                    }
                 }
             }
 
@@ -58,6 +62,7 @@ macro_rules! registry {
             pub(crate) fn start_alone(&self, now: Time, at: GroupStart, acts: &mut Acts<GroupAct>) -> Group {
                 match &self.of {
                     $(Params::$law(params) => Group::$law(GroupLaw::start(params, now, at, acts)),)+
+                    Params::Outside(law) => Group::Boxed(Boxed::start(law, now, at, acts)),
                 }
             }
         }

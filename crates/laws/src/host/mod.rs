@@ -45,6 +45,7 @@ pub struct Reading {
 
 /// What can happen at a host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum HostEvent {
     /// Sum over clock cycles of the lines that wait in the IIO buffer, from the NIC to memory.
     WriteOccupancy(Reading),
@@ -93,6 +94,7 @@ pub enum Echo {
 
 /// What a host law may decide.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum HostAct {
     /// Throttle host-local cores at this level, 0 meaning not at all. One write at a time: the law
     /// waits for `LevelWritten` or `LevelFailed` before the next. Only the 0 of `Disable` does not
@@ -243,6 +245,28 @@ pub struct HostStart {
     pub period: Span,
     /// Key for every random choice the law makes.
     pub seed: u64,
+}
+
+/// Facts about a host law with its parameters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HostFacts {
+    /// Signals without which it decides nothing. See [`HostLaw::needs`].
+    pub needs: &'static [Signal],
+}
+
+/// State of a host law that its driver reads between events.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HostGlance {
+    /// Which readings it wants, and which packets it marks. Does not change.
+    pub side: Side,
+    /// Signals of the law with their targets, if it has targets.
+    pub watched: Option<Watched>,
+}
+
+impl Default for HostGlance {
+    fn default() -> Self {
+        Self { side: Side::Receive, watched: None }
+    }
 }
 
 /// A law of role `host`.

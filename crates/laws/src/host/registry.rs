@@ -3,10 +3,11 @@
 //! A row brings the name, static dispatch, parameters by text, the help page and the conformance
 //! tests. To add a law: its file in this folder, its `mod` line in `mod.rs`, its row at the end of this file.
 
-use super::{HostAct, HostLaw, HostSeen, HostStart, Side, Signal, Watched};
+use super::{HostAct, HostFacts, HostGlance, HostLaw, HostSeen, HostStart, Side, Signal, Watched};
 use crate::Acts;
 use crate::by_name::by_name;
 use crate::log::Logged;
+use crate::outside::Boxed;
 use alloc::boxed::Box;
 use forebay_units::Time;
 
@@ -15,15 +16,15 @@ pub const MAX_STATE: usize = 512;
 
 macro_rules! registry {
     ($($module:ident :: $law:ident,)+) => {
-        by_name!(HostLaw, HostParams, "host", $($module::$law,)+);
+        by_name!(HostLaw, HostParams, Host { HostFacts, HostGlance }, "host", $($module::$law,)+);
 
-        /// A host under any of the registered laws, dispatched by `match`.
+        /// A host under a law, the built-in ones dispatched by `match`.
         #[derive(Clone, Debug)]
         pub enum Host {
             $(#[doc = concat!("See [`", stringify!($module), "`](super::", stringify!($module), ").")]
             $law(super::$module::$law),)+
-            /// One of them that writes a log.
-            Logged(Box<Logged<Host>>),
+            /// A law that writes a log, or a law from outside.
+            Boxed(Box<Boxed<Host>>),
         }
 
         impl Host {
@@ -32,7 +33,7 @@ macro_rules! registry {
             pub fn step(&mut self, now: Time, seen: HostSeen, acts: &mut Acts<HostAct>) {
                 match self {
                     $(Self::$law(law) => law.step(now, seen, acts),)+
-                    Self::Logged(of) => of.step(now, seen, acts),
+                    Self::Boxed(of) => of.step(now, seen, acts),
                 }
             }
 
@@ -40,7 +41,7 @@ macro_rules! registry {
             pub fn side(&self) -> Side {
                 match self {
                     $(Self::$law(law) => law.side(),)+
-                    Self::Logged(of) => of.law().side(),
+                    Self::Boxed(of) => of.glance(Self::side, |glance| glance.side),
                 }
             }
 
@@ -48,15 +49,15 @@ macro_rules! registry {
             pub fn watched(&self) -> Option<Watched> {
                 match self {
                     $(Self::$law(law) => law.watched(),)+
-                    Self::Logged(of) => of.law().watched(),
+                    Self::Boxed(of) => of.glance(Self::watched, |glance| glance.watched),
                 }
             }
 
             /// Name in scenarios.
-            pub fn name(&self) -> &'static str {
+            pub fn name(&self) -> &str {
                 match self {
                     $(Self::$law(_) => <super::$module::$law as HostLaw>::NAME,)+
-                    Self::Logged(of) => of.law().name(),
+                    Self::Boxed(of) => of.name(Self::name),
                 }
             }
         }
@@ -66,6 +67,7 @@ macro_rules! registry {
             pub fn needs(&self) -> &'static [Signal] {
                 match &self.of {
                     $(Params::$law(params) => <super::$module::$law as HostLaw>::needs(params),)+
+                    Params::Outside(law) => law.facts().needs,
                 }
             }
 
@@ -73,7 +75,10 @@ macro_rules! registry {
             pub fn start(&self, now: Time, at: HostStart, acts: &mut Acts<HostAct>) -> Host {
                 match &self.log {
                     None => self.start_alone(now, at, acts),
-                    Some(log) => Host::Logged(Box::new(Logged::start(self, log, now, at, acts))),
+                    Some(log) => {
+                        let logged = Logged::start(self, log, now, at, acts);
+                        Host::Boxed(Box::new(Boxed::Logged(logged)))
+                    }
                 }
             }
 
@@ -81,6 +86,7 @@ macro_rules! registry {
             pub(crate) fn start_alone(&self, now: Time, at: HostStart, acts: &mut Acts<HostAct>) -> Host {
                 match &self.of {
                     $(Params::$law(params) => Host::$law(HostLaw::start(params, now, at, acts)),)+
+                    Params::Outside(law) => Host::Boxed(Boxed::start(law, now, at, acts)),
                 }
             }
         }

@@ -25,12 +25,12 @@ pub(super) fn compare(
     set: &[(String, String)],
 ) -> Result<Compared, ReplayError> {
     match role {
-        Flow::CODE => compare_of::<Flow>(from, set),
-        Host::CODE => compare_of::<Host>(from, set),
-        Group::CODE => compare_of::<Group>(from, set),
-        Grant::CODE => compare_of::<Grant>(from, set),
-        Credit::CODE => compare_of::<Credit>(from, set),
-        Pool::CODE => compare_of::<Pool>(from, set),
+        Flow::CODE => compare_of::<Flow>(from, set, <Flow as Role>::params),
+        Host::CODE => compare_of::<Host>(from, set, <Host as Role>::params),
+        Group::CODE => compare_of::<Group>(from, set, <Group as Role>::params),
+        Grant::CODE => compare_of::<Grant>(from, set, <Grant as Role>::params),
+        Credit::CODE => compare_of::<Credit>(from, set, <Credit as Role>::params),
+        Pool::CODE => compare_of::<Pool>(from, set, <Pool as Role>::params),
         other => Err(ReplayError::Role(other)),
     }
 }
@@ -377,12 +377,14 @@ macro_rules! role {
 
             fn texts(
                 params: &$params,
-            ) -> (&'static str, alloc::vec::Vec<(alloc::string::String, alloc::string::String)>)
-            {
+            ) -> (
+                alloc::string::String,
+                alloc::vec::Vec<(alloc::string::String, alloc::string::String)>,
+            ) {
                 use alloc::string::ToString;
                 let texts =
                     params.values().map(|(p, value)| (p.name.to_string(), value.to_string()));
-                (params.name(), texts.collect())
+                (params.name().to_string(), texts.collect())
             }
 
             fn start(

@@ -37,6 +37,7 @@ pub struct PoolSeen<'a> {
 
 /// What can happen to a pool.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum PoolEvent {
     /// The receiver's cache is now shared by so many connections, this one included.
     Connections(u32),
@@ -53,6 +54,7 @@ pub enum PoolEvent {
 
 /// What a pool law may decide.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum PoolAct {
     /// Most credits outstanding. A lower limit takes nothing back; it waits for returns.
     Limit(u64),

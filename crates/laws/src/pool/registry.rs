@@ -10,6 +10,6 @@ use crate::by_name::registry;
 pub const MAX_STATE: usize = 128;
 
 registry! {
-    PoolLaw PoolParams Pool(PoolStart, PoolAct, PoolSeen) "connection";
+    PoolLaw PoolParams Pool(PoolStart, PoolAct, PoolSeen) { (), () } "connection";
     carc::Carc,
 }

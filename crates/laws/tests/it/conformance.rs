@@ -52,8 +52,8 @@ fn moderate_variants() -> Vec<FlowParams> {
 fn variants_by(wanted: impl Fn(&str) -> bool) -> Vec<FlowParams> {
     let mut all = Vec::new();
     for law in LAWS {
-        let default = FlowParams::new(law.name).expect("a registered law has a name");
-        for param in law.params {
+        let default = FlowParams::new(law.name()).expect("a registered law has a name");
+        for param in law.params() {
             for word in
                 param.range.split([' ', '"', ',']).filter(|word| !word.is_empty() && wanted(word))
             {
@@ -247,8 +247,8 @@ proptest! {
     #[test]
     fn a_log_of_it_replays(at in starts(), steps in steps(), damage in prop::collection::vec(any::<(usize, u8)>(), 8)) {
         for law in LAWS {
-            let params = FlowParams::new(law.name).expect("registered");
-            replays("flow", law.name, steps.len(), &damage, |tap| {
+            let params = FlowParams::new(law.name()).expect("registered");
+            replays("flow", law.name(), steps.len(), &damage, |tap| {
                 let (mut flow, first) = start(&params, at);
                 let (mut logged, again) = start(&params.clone().with_log(tap), at);
                 assert_eq!(first, again);
@@ -391,7 +391,7 @@ fn still_grows_at_ten_megabytes() {
 fn can_be_listed_and_set() {
     listed_and_set!(LAWS, FlowParams, |law, params| {
         let (flow, _) = start(&params, at(1000, 10_000));
-        assert_eq!((flow.name(), flow.needs()), (law.name, params.needs()));
+        assert_eq!((flow.name(), flow.needs()), (law.name(), params.needs()));
     });
     assert!(size_of::<Flow>() <= MAX_STATE + 8, "the tag takes one word at most");
 }

@@ -17,8 +17,8 @@ type Step = (Time, GroupTotals, GroupEvent);
 fn variants() -> Vec<GroupParams> {
     let mut all = Vec::new();
     for law in LAWS {
-        let default = GroupParams::new(law.name).expect("a registered law has a name");
-        for param in law.params {
+        let default = GroupParams::new(law.name()).expect("a registered law has a name");
+        for param in law.params() {
             for word in param.range.split([' ', '"', ',']).filter(|word| !word.is_empty()) {
                 let mut other = default.clone();
                 if other.set(param.name, word).is_ok() {
@@ -86,7 +86,7 @@ impl Driver {
         match event {
             GroupEvent::Above => !self.stopped,
             GroupEvent::Below => self.stopped,
-            GroupEvent::Traffic | GroupEvent::Wake => true,
+            _ => true,
         }
     }
 
@@ -103,6 +103,7 @@ impl Driver {
                 GroupAct::Watch { low, high } if low > high => return Err(format!("{act:?}")),
                 GroupAct::WakeAt(at) if at < now => return Err(format!("{act:?}")),
                 GroupAct::Rate(_) | GroupAct::Watch { .. } | GroupAct::WakeAt(_) => {}
+                _ => return Err(format!("{act:?} has no rule here")),
             }
         }
         Ok(())
@@ -153,8 +154,8 @@ proptest! {
     #[test]
     fn a_log_of_it_replays(steps in steps(), damage in prop::collection::vec(any::<(usize, u8)>(), 8)) {
         for law in LAWS {
-            let params = GroupParams::new(law.name).expect("registered");
-            replays("group", law.name, steps.len(), &damage, |tap| {
+            let params = GroupParams::new(law.name()).expect("registered");
+            replays("group", law.name(), steps.len(), &damage, |tap| {
                 let (mut group, first) = start(&params, at());
                 let (mut logged, again) = start(&params.clone().with_log(tap), at());
                 assert_eq!((first, group.name()), (again, logged.name()));
@@ -228,7 +229,7 @@ fn wake_at(acts: &Acts<GroupAct>, due: Time) -> Time {
 fn can_be_listed_and_set() {
     listed_and_set!(LAWS, GroupParams, |law, params| {
         let (group, _) = start(&params, at());
-        assert_eq!(group.name(), law.name);
+        assert_eq!(group.name(), law.name());
     });
     assert!(size_of::<Group>() <= MAX_STATE + 8, "the tag takes one word at most");
 }

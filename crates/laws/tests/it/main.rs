@@ -5,5 +5,6 @@ mod common;
 mod conformance;
 mod group_conformance;
 mod host_conformance;
+mod outside;
 mod params;
 mod receiver_conformance;

@@ -20,8 +20,8 @@ macro_rules! variants {
         let mut all: Vec<$params> = Vec::new();
         for law in $laws {
             let law: &LawInfo = law;
-            let default = <$params>::new(law.name).expect("a registered law has a name");
-            for param in law.params {
+            let default = <$params>::new(law.name()).expect("a registered law has a name");
+            for param in law.params() {
                 for word in param.range.split([' ', '"', ',']).filter(|word| !word.is_empty()) {
                     let mut other = default.clone();
                     if other.set(param.name, word).is_ok() {
@@ -109,6 +109,7 @@ fn granted(now: Time, open: &[Incoming], acts: &Acts<GrantAct>) -> Result<(), St
                 open.iter().any(|open| open.message == message && from < upto && upto <= open.size)
             }
             GrantAct::WakeAt(at) => at >= now,
+            _ => false,
         };
         if !fits {
             return Err(format!("{act:?} for {open:?}"));
@@ -219,6 +220,7 @@ proptest! {
         let fits = |acts: &Acts<CreditAct>| acts.iter().all(|act| match act {
             CreditAct::Rate(rate) => rate.get() > 0 && rate <= most,
             CreditAct::WakeAt(_) => true,
+            _ => false,
         });
         for params in variants!(credit::LAWS, CreditParams) {
             replays("credit", params.name(), steps.len(), &damage, |tap| {
@@ -246,6 +248,7 @@ proptest! {
         let fits = |now: Time, acts: &Acts<PoolAct>| acts.iter().all(|act| match act {
             PoolAct::Limit(limit) => limit > 0,
             PoolAct::WakeAt(at) => at >= now,
+            _ => false,
         });
         for params in variants!(pool::LAWS, PoolParams) {
             replays("pool", params.name(), steps.len(), &damage, |tap| {
@@ -276,7 +279,7 @@ proptest! {
 fn wake_at(acts: &Acts<PoolAct>) -> Time {
     acts.iter().fold(Time::MAX, |due, act| match act {
         PoolAct::WakeAt(at) => due.min(at),
-        PoolAct::Limit(_) => due,
+        _ => due,
     })
 }
 
@@ -286,13 +289,16 @@ fn can_be_listed_and_set() {
     listed_and_set!(grant::LAWS, GrantParams, |law, params| {
         let of = params.start(Time::ZERO, grant_start(), &mut Acts::default());
         let (order, needs) = of.wants();
-        assert_eq!(of.name(), law.name);
+        assert_eq!(of.name(), law.name());
         assert!(
             needs.classes > 0 && matches!(order, Order::Shortest | Order::Oldest | Order::Turns)
         );
     });
-    listed_and_set!(credit::LAWS, CreditParams, |law, params| assert_eq!(params.name(), law.name));
-    listed_and_set!(pool::LAWS, PoolParams, |law, params| assert_eq!(params.name(), law.name));
+    listed_and_set!(credit::LAWS, CreditParams, |law, params| assert_eq!(
+        params.name(),
+        law.name()
+    ));
+    listed_and_set!(pool::LAWS, PoolParams, |law, params| assert_eq!(params.name(), law.name()));
 }
 
 /// A file in the folder of a role is a law in its registry.

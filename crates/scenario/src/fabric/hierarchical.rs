@@ -3,7 +3,7 @@
 
 use crate::judge::Judge;
 use crate::params::{self, Param};
-use forebay_laws::group::{GroupParams, LAWS};
+use forebay_laws::RoleName;
 use forebay_units::{Bytes, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -159,12 +159,9 @@ impl Hierarchical {
                 judge.span(&at(key), trip);
             }
         }
-        match GroupParams::new(&self.law) {
-            Ok(mut law) => {
-                let info = law.info();
-                judge.set_params(&at("params"), info, &self.params, |key, text| law.set(key, text));
-            }
-            Err(_) => judge.no_such_law(&at("law"), "group", &self.law, LAWS),
+        match judge.laws.group(&self.law) {
+            Ok(mut law) => judge.set_params(&at("params"), &mut law, &self.params),
+            Err(_) => judge.no_such_law(&at("law"), RoleName::Group, &self.law),
         }
     }
 }

@@ -8,7 +8,7 @@ use forebay_host::memory::MemorySettings;
 use forebay_host::memory::settings::{
     AntagonistSettings, CacheModel, DdioSettings, LINE, ThrottleSettings,
 };
-use forebay_laws::host::{HostParams, LAWS};
+use forebay_laws::RoleName;
 use forebay_units::{BitsPerSec, Bytes, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -329,17 +329,14 @@ impl Memory {
 impl HostControl {
     fn check(&self, judge: &mut Judge<'_>, path: &str) {
         let at = |key: &str| format!("{path}.{key}");
-        match HostParams::new(&self.law) {
-            Ok(mut law) => {
-                let info = law.info();
-                judge.set_params(&at("params"), info, &self.params, |key, text| law.set(key, text));
-            }
-            Err(_) if forebay_laws::flow::LAWS.iter().any(|flow| flow.name == self.law) => {
-                let (law, names) = (&self.law, or_list(LAWS.iter().map(|law| law.name)));
+        match judge.laws.host(&self.law) {
+            Ok(mut law) => judge.set_params(&at("params"), &mut law, &self.params),
+            Err(_) if judge.laws.flow(&self.law).is_ok() => {
+                let (law, names) = (&self.law, or_list(judge.laws.names(RoleName::Host)));
                 let text = format!("{law:?} is a law for transport.law; write {names} for a host");
                 judge.say(&at("law"), text);
             }
-            Err(_) => judge.no_such_law(&at("law"), "host", &self.law, LAWS),
+            Err(_) => judge.no_such_law(&at("law"), RoleName::Host, &self.law),
         }
         if self.read < Span::from_ns(100) || self.read > LONGEST {
             let text = format!(

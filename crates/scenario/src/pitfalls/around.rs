@@ -9,6 +9,7 @@ use crate::scenario::Scenario;
 use crate::traffic::Traffic;
 use crate::transport::{self, Transport};
 use crate::workload::Hosts;
+use forebay_laws::Laws;
 use forebay_laws::flow::{Echo, FlowParams};
 use forebay_units::{BitsPerSec, Bytes, Span, human};
 use std::collections::{BTreeMap, BTreeSet};
@@ -78,7 +79,7 @@ impl<'a> Around<'a> {
             };
             Entry {
                 at: format!("traffic[{i}]"),
-                law: law(traffic, transport),
+                law: law(&scenario.laws, traffic, transport),
                 fan_in: fan_in(traffic, &hosts, ends.as_deref()),
                 traffic,
                 path,
@@ -187,10 +188,10 @@ fn sizes(scenario: &Scenario, transport: &Transport) -> Sizes {
 }
 
 /// The law of an entry's senders, with the parameters of its transport and its own.
-fn law(traffic: &Traffic, transport: &Transport) -> Option<FlowParams> {
+fn law(laws: &Laws, traffic: &Traffic, transport: &Transport) -> Option<FlowParams> {
     transport.receiver_driven().is_none().then_some(())?;
     let name = traffic.law.as_ref().unwrap_or(&transport.law);
-    let mut law = FlowParams::new(name).ok()?;
+    let mut law = laws.flow(name).ok()?;
     let common = transport.params.iter().filter(|_| *name == transport.law);
     for (key, text) in common.chain(&traffic.params) {
         let _ = law.set(key, text);

@@ -182,7 +182,7 @@ pub(super) fn share_below_a_packet(around: &Around<'_>) -> Option<String> {
 pub(super) fn credits_for_other_packets(around: &Around<'_>) -> Option<String> {
     let fabric = &around.scenario.fabric;
     let credits = fabric.switch.credits?;
-    around.entries.iter().filter(|entry| entry.transport.credit_law().is_some()).find_map(|entry| {
+    around.entries.iter().filter(|entry| entry.transport.credit_law(&around.scenario.laws).is_some()).find_map(|entry| {
         let wire = |bytes: Bytes| (bytes + fabric.wire_overhead).get() as f64;
         let part = f64::from(credits.share.of) / f64::from(credits.share.whole);
         let load = part * wire(entry.packet()) / wire(entry.transport.ack_size.max(Bytes::new(64)));

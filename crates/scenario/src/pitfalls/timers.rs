@@ -45,7 +45,7 @@ pub(super) fn resend_after(around: &Around<'_>) -> Option<String> {
     around.entries.iter().find_map(|entry| {
         let keys = entry.transport.receiver_driven()?;
         let trip = entry.trip.longest;
-        (keys.resend_after < trip && entry.transport.credit_law().is_none()).then(|| {
+        (keys.resend_after < trip && entry.transport.credit_law(&around.scenario.laws).is_none()).then(|| {
             format!(
                 "{}.resend_after = \"{}\" is shorter than the round trip of an empty path of {}, {}, so receivers request packets that are on their way; write more, for instance \"{}\"",
                 entry.path,

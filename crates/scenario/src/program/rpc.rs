@@ -6,7 +6,7 @@ use crate::judge::Judge;
 use crate::names::{OneOrMore, one_or_more};
 use crate::params::{self, Param};
 use crate::problem::grouped;
-use forebay_laws::pool::{LAWS, PoolParams};
+use forebay_laws::RoleName;
 use forebay_units::{Bytes, Span, human};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -345,12 +345,9 @@ impl PoolControl {
             let text = "holds no line, which is one credit; write \"64B\" or more";
             judge.wrong(&at("cache"), text);
         }
-        match PoolParams::new(&self.law) {
-            Ok(mut law) => {
-                let info = law.info();
-                judge.set_params(&at("params"), info, &self.params, |key, text| law.set(key, text));
-            }
-            Err(_) => judge.no_such_law(&at("law"), "pool", &self.law, LAWS),
+        match judge.laws.pool(&self.law) {
+            Ok(mut law) => judge.set_params(&at("params"), &mut law, &self.params),
+            Err(_) => judge.no_such_law(&at("law"), RoleName::Pool, &self.law),
         }
     }
 }

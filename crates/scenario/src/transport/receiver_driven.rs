@@ -6,9 +6,9 @@ use crate::judge::Judge;
 use crate::problem::or_list;
 use crate::quantity::QueueLength;
 use crate::tree::did_you_mean;
-use forebay_laws::Paths;
-use forebay_laws::credit::{self, CreditParams};
-use forebay_laws::grant::{GrantNeeds, GrantParams, LAWS, TailBoost};
+use forebay_laws::credit::CreditParams;
+use forebay_laws::grant::{GrantNeeds, GrantParams, TailBoost};
+use forebay_laws::{Laws, Paths, RoleName};
 use forebay_units::{Bytes, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -72,10 +72,8 @@ impl ReceiverDriven {
         (law, params): (&str, &[(String, String)]),
         mss: Bytes,
     ) {
-        if let Ok(mut of_flow) = CreditParams::new(law) {
-            let info = of_flow.info();
-            let set = |key: &str, text: &str| of_flow.set(key, text);
-            judge.set_params(&format!("{place}.params"), info, params, set);
+        if let Ok(mut of_flow) = judge.laws.credit(law) {
+            judge.set_params(&format!("{place}.params"), &mut of_flow, params);
             if self.tries > 0 {
                 let text = format!(
                     "means nothing under {law:?}, whose senders request credits for ever; leave it out"
@@ -98,17 +96,16 @@ impl ReceiverDriven {
         }
         let mut law = judge.grant_law(&format!("{place}.law"), law);
         if let Some(law) = &mut law {
-            let info = law.info();
-            let set = |key: &str, text: &str| law.set(key, text);
-            judge.set_params(&format!("{place}.params"), info, params, set);
+            judge.set_params(&format!("{place}.params"), law, params);
         }
         if let Some(window) = self.window {
             judge.window(&format!("{place}.window"), window, mss);
         }
         let key = format!("{place}.resend_after");
-        let active = law.as_ref().and_then(GrantParams::active);
-        let boosts_tail = law.as_ref().is_some_and(|law| law.tail_boost() != TailBoost::Off);
-        let needs = law.map(|law| law.wants().1);
+        let facts = law.map(|law| law.facts());
+        let active = facts.and_then(|facts| facts.active);
+        let boosts_tail = facts.is_some_and(|facts| facts.tail_boost != TailBoost::Off);
+        let needs = facts.map(|facts| facts.needs);
         let usual = needs.map_or(self.resend_after, |needs| needs.resend_after);
         judge.usual(&key, &mut self.resend_after, usual);
         judge.span(&key, self.resend_after);
@@ -168,9 +165,9 @@ impl ReceiverDriven {
 
 impl Transport {
     /// What the law of receiving hosts needs; `None` where senders have the law.
-    pub fn grant_needs(&self) -> Option<GrantNeeds> {
+    pub fn grant_needs(&self, laws: &Laws) -> Option<GrantNeeds> {
         self.receiver_driven()?;
-        GrantParams::new(&self.law).ok().map(|law| law.wants().1)
+        laws.grant(&self.law).ok().map(|law| law.wants().1)
     }
 
     /// All levels of data are classes of switches.
@@ -193,7 +190,11 @@ impl Transport {
         let limits = switch.limits.iter().any(|one| one.class == class);
         let protect = self.receiver_driven().is_some_and(|keys| keys.protect);
         let endless = switch.buffer == Buffer::None && switch.port_limit.is_none() && !limits;
-        if self.grant_needs().is_some_and(|needs| needs.trims) && !trimmed && !endless && !protect {
+        if self.grant_needs(judge.laws).is_some_and(|needs| needs.trims)
+            && !trimmed
+            && !endless
+            && !protect
+        {
             let text = format!(
                 "{:?} learns of losses from headers whose payload a switch cut off; write {{ class = {class}, size = \"8 packets\", over = {{ trim_to = \"{}\", class = {} }} }} in fabric.switch.limits, or fabric.switch.buffer = \"none\" for queues without an end",
                 self.law,
@@ -230,17 +231,17 @@ impl Transport {
     }
 
     /// The law of a flow's credits; `None` where there is none.
-    pub fn credit_law(&self) -> Option<CreditParams> {
+    pub fn credit_law(&self, laws: &Laws) -> Option<CreditParams> {
         self.receiver_driven()?;
-        CreditParams::new(&self.law).ok()
+        laws.credit(&self.law).ok()
     }
 
     /// The paths of this transport's packets must be those that its law needs.
     pub(crate) fn check_paths(&self, judge: &mut Judge<'_>, place: &str, usual: Routing) {
         let routing = self.routing.unwrap_or(usual);
         let key = if self.routing.is_some() { "routing" } else { "law" };
-        let Some(needs) = self.grant_needs() else {
-            if routing == Routing::Source && self.credit_law().is_none() {
+        let Some(needs) = self.grant_needs(judge.laws) else {
+            if routing == Routing::Source && self.credit_law(judge.laws).is_none() {
                 let text = format!(
                     "senders of {:?} number no paths, as \"source\" needs it; write {place}.routing = \"spray\"",
                     self.law
@@ -249,9 +250,9 @@ impl Transport {
             }
             return;
         };
-        let law = GrantParams::new(&self.law).ok().map(|law| self.with_params(law));
-        let scores = law.as_ref().is_some_and(GrantParams::scores_paths);
-        let numbers = law.is_some_and(|law| law.path_numbers() > 0);
+        let law = judge.laws.grant(&self.law).ok().map(|law| self.with_params(law).facts());
+        let scores = law.is_some_and(|facts| facts.scores_paths);
+        let numbers = law.is_some_and(|facts| facts.path_numbers > 0);
         let of_paths = [("path_penalty", scores), ("path_numbers", numbers)];
         for (key, _) in of_paths.iter().filter(|(_, set)| *set && routing != Routing::Source) {
             let text = format!(
@@ -277,11 +278,12 @@ impl Transport {
 impl Judge<'_> {
     /// The law of receiving hosts of this name with its published defaults, or a sentence.
     pub(super) fn grant_law(&mut self, path: &str, law: &str) -> Option<GrantParams> {
-        let known = GrantParams::new(law).ok();
+        let laws = self.laws;
+        let known = laws.grant(law).ok();
         if known.is_none() {
-            let names = || LAWS.iter().chain(credit::LAWS).map(|law| law.name);
+            let names = || laws.names(RoleName::Grant).chain(laws.names(RoleName::Credit));
             let close = did_you_mean(law, names());
-            let text = if forebay_laws::flow::LAWS.iter().any(|flow| flow.name == law) {
+            let text = if laws.flow(law).is_ok() {
                 let names = or_list(names());
                 format!("{law:?} is a law of senders; write {names}, or kind = \"tcp\" or \"rdma\"")
             } else {

@@ -641,6 +641,7 @@ prop_compose! {
         let shapers: Vec<_> = [shaper].into_iter().filter(|_| words.3 && hierarchical.is_none()).collect();
         let credits = switch.credits.filter(|_| switch.pause == Pause::Off && hierarchical.is_none() && shapers.is_empty());
         Scenario {
+            laws: forebay_laws::Laws::built_in(),
             name,
             seeds: seeds.into_iter().collect(),
             stop: Stop { time: Time::ZERO + Span::from_ms(40), flows: words.1, grain: Span::from_ns(7) },

@@ -49,16 +49,7 @@ pub(crate) fn build(
     outputs: &Outputs<'_>,
     wanted: &dyn Fn() -> bool,
 ) -> Result<World, SimError> {
-    let mut profiles = profiles(scenario, &usual(scenario))?;
-    for profile in &mut profiles {
-        let own = profile.law.take().map(|law| {
-            match outputs.laws.iter().find(|(like, _)| like == law.name()) {
-                Some((_, own)) => law.with_own(own.clone()),
-                None => law,
-            }
-        });
-        profile.law = own;
-    }
+    let profiles = profiles(scenario, &usual(scenario))?;
     build_with(profiles, scenario, seed, options, outputs, wanted)
 }
 
@@ -595,9 +586,12 @@ impl<'a> Maker<'a> {
         let Some(memory) = scenario.host.memory_at(name) else { return Ok(None) };
         let key = Stream::new(self.common.seed, u64::from(host), Purpose::HostLaw).key();
         let whose = match self.agent {
-            Some(agent) => Whose { agent: Some(Arc::clone(agent)), log: None },
+            Some(agent) => {
+                Whose { agent: Some(Arc::clone(agent)), log: None, laws: &scenario.laws }
+            }
             None => Whose {
                 agent: None,
+                laws: &scenario.laws,
                 log: self.law_logs.and_then(|(logged, logs)| host_tap(logged, logs, name)),
             },
         };

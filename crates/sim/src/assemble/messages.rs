@@ -2,6 +2,7 @@
 
 use super::base_rtt;
 use crate::host::Profile;
+use forebay_laws::Laws;
 use forebay_net::Fabric;
 use forebay_scenario::cdf::Cdf;
 use forebay_scenario::model::{ReceiverDriven, Scenario, Traffic, TrafficKind, Transport};
@@ -20,7 +21,9 @@ pub(crate) fn fill(
 ) {
     for (profile, entry) in profiles.iter_mut().zip(&scenario.traffic) {
         let transport = scenario.transport_of(entry);
-        let Some(keys) = transport.receiver_driven().filter(|_| has_window(transport)) else {
+        let Some(keys) =
+            transport.receiver_driven().filter(|_| has_window(&scenario.laws, transport))
+        else {
             continue;
         };
         let window = keys.window.is_none().then(|| round_trip(profile, scenario, fabric));
@@ -34,7 +37,7 @@ pub(crate) fn fill(
             _ => continue,
         };
         cfg.window = window.unwrap_or(cfg.window);
-        cfg.tail = cfg.law.tail_boost().bytes(cfg.window);
+        cfg.tail = cfg.law.facts().tail_boost.bytes(cfg.window);
         if keys.levels > 1 {
             let its = |entry: &Traffic| std::ptr::eq(scenario.transport_of(entry), transport);
             let its_flow = |flow: &&FlowSpec| its(&scenario.traffic[usize::from(flow.traffic)]);
@@ -57,9 +60,9 @@ fn rpc_sizes(entry: &Traffic) -> Vec<u64> {
 }
 
 /// Whether something of a transport's messages leaves unasked.
-fn has_window(transport: &Transport) -> bool {
+fn has_window(laws: &Laws, transport: &Transport) -> bool {
     let protects = transport.receiver_driven().is_some_and(|keys| keys.protect);
-    protects || transport.grant_needs().is_some()
+    protects || transport.grant_needs(laws).is_some()
 }
 
 /// Payload that the fastest link of a host carries in the longest round trip, in whole packets.
@@ -78,7 +81,7 @@ pub(crate) fn short_window(
 ) -> Option<String> {
     profiles.iter().zip(&scenario.traffic).find_map(|(profile, entry)| {
         let transport = scenario.transport_of(entry);
-        let keys = transport.receiver_driven().filter(|_| has_window(transport))?;
+        let keys = transport.receiver_driven().filter(|_| has_window(&scenario.laws, transport))?;
         let window = keys.window?.payload(transport.mss);
         let usual = round_trip(profile, scenario, fabric);
         let one_packet = Bytes::new(transport.mss.get() - 1);

@@ -5,7 +5,7 @@ use crate::law::law;
 use crate::options::SimError;
 use forebay_credits::Account;
 use forebay_host::memory::settings::LINE;
-use forebay_laws::pool::{PoolParams, PoolStart};
+use forebay_laws::pool::PoolStart;
 use forebay_scenario::model::{Rpc, Scenario};
 use forebay_scenario::workload::Connection;
 use forebay_units::random::{Purpose, Stream};
@@ -77,7 +77,7 @@ impl<'a> Pools<'a> {
     /// If there is no such law, or a parameter of it.
     pub fn account(&self, number: u32, of: &Connection) -> Result<Option<Account>, SimError> {
         let Some(pool) = entry(self.common, of).acting_pool() else { return Ok(None) };
-        let mut params = law(&pool.law, &pool.params, PoolParams::new, PoolParams::set)?;
+        let mut params = law(&pool.law, &pool.params, |name| self.scenario.laws.pool(name))?;
         if let Some(log) = self.common.law_taps.as_ref().and_then(|taps| taps.pool(number)) {
             params = params.with_log(log);
         }

@@ -5,7 +5,7 @@ use crate::host::{PAUSED_FOR, Profile, ResumeRequests};
 use crate::law::law;
 use crate::options::SimError;
 use forebay_engine::NodeId;
-use forebay_laws::group::{GroupParams, GroupStart};
+use forebay_laws::group::GroupStart;
 use forebay_net::{CreditSettings, FULL_RATE, Fabric, Peer, RequestFor, TorSettings, VoqSettings};
 use forebay_scenario::model::{self, CreditFor, Hierarchical, QueueFor, Scenario};
 use forebay_units::Span;
@@ -74,7 +74,7 @@ impl<'a> Racks<'a> {
                 },
             },
             peers: (0..fabric.tors().len() as u16).map(|rack| self.peer(own, rack)).collect(),
-            law: law(&h.law, &h.params, GroupParams::new, GroupParams::set)?,
+            law: law(&h.law, &h.params, |name| scenario.laws.group(name))?,
             at: GroupStart {
                 line_rate: fabric.cable(first.cable).rate,
                 hop_rtt: h.hop_rtt.unwrap_or_else(there_and_back),

@@ -4,9 +4,8 @@ use crate::host::{BaseRtt, Common, Nic, Profile};
 use crate::law::law;
 use crate::options::SimError;
 use forebay_host::{Moderation, PullOrder};
-use forebay_laws::credit::CreditParams;
+use forebay_laws::Laws;
 use forebay_laws::flow::FlowParams;
-use forebay_laws::grant::GrantParams;
 use forebay_scenario::model::{
     self, HostSettings, NicOrder, Pacing, Scenario, TransportKind, TxQueues,
 };
@@ -108,18 +107,21 @@ pub(crate) fn profiles(scenario: &Scenario, stack: &Stack) -> Result<Vec<Profile
         let class = t.class.unwrap_or(of.class);
         let (transport, law) = match &of.kind {
             TransportKind::Tcp(keys) => {
-                let law = law_of(of, t)?;
+                let law = law_of(&scenario.laws, of, t)?;
                 (Config::from(configure(tcp(of, keys, class, &law), stack)), Some(law))
             }
             TransportKind::Rdma(keys) => {
-                let law = law_of(of, t)?;
+                let law = law_of(&scenario.laws, of, t)?;
                 (Config::from(queue_pairs(of, keys, class, &law)), Some(law))
             }
             TransportKind::ReceiverDriven(keys) => {
                 let overhead = scenario.fabric.wire_overhead;
-                let cfg = match (of.credit_law(), scenario.fabric.switch.credits) {
-                    (Some(_), Some(credits)) => credited(of, keys, credits, overhead)?.into(),
-                    _ => receiver_driven(of, keys, overhead)?.into(),
+                let laws = &scenario.laws;
+                let cfg = match (of.credit_law(laws), scenario.fabric.switch.credits) {
+                    (Some(_), Some(credits)) => {
+                        credited(laws, (of, keys), credits, overhead)?.into()
+                    }
+                    _ => receiver_driven(laws, of, keys, overhead)?.into(),
                 };
                 (cfg, None)
             }
@@ -130,10 +132,14 @@ pub(crate) fn profiles(scenario: &Scenario, stack: &Stack) -> Result<Vec<Profile
 }
 
 /// The law of a traffic entry: its own parameters win over the transport's, which hold for the same law only.
-fn law_of(transport: &model::Transport, entry: &model::Traffic) -> Result<FlowParams, SimError> {
+fn law_of(
+    laws: &Laws,
+    transport: &model::Transport,
+    entry: &model::Traffic,
+) -> Result<FlowParams, SimError> {
     let name = entry.law.as_ref().unwrap_or(&transport.law);
     let common = transport.params.iter().filter(|_| *name == transport.law);
-    law(name, common.chain(&entry.params), FlowParams::new, FlowParams::set)
+    law(name, common.chain(&entry.params), |name| laws.flow(name))
 }
 
 fn tcp(transport: &model::Transport, keys: &model::Tcp, class: u8, law: &FlowParams) -> TcpConfig {
@@ -167,15 +173,15 @@ fn tcp(transport: &model::Transport, keys: &model::Tcp, class: u8, law: &FlowPar
 
 /// What depends on the fabric, [`super::messages`] fills in.
 fn credited(
-    transport: &model::Transport,
-    keys: &model::ReceiverDriven,
+    laws: &Laws,
+    (transport, keys): (&model::Transport, &model::ReceiverDriven),
     credits: model::CreditClass,
     overhead: Bytes,
 ) -> Result<CreditedConfig, SimError> {
-    let law = law(&transport.law, &transport.params, CreditParams::new, CreditParams::set)?;
+    let law = law(&transport.law, &transport.params, |name| laws.credit(name))?;
     Ok(CreditedConfig {
-        early_stop: law.stops_early(),
-        asks_after_stop: law.asks_after_stop(),
+        early_stop: law.facts().stops_early,
+        asks_after_stop: law.facts().asks_after_stop,
         law,
         mss: transport.mss,
         header: transport.header,
@@ -190,14 +196,15 @@ fn credited(
 
 /// What depends on fabric and flows, [`super::messages`] fills in.
 fn receiver_driven(
+    laws: &Laws,
     transport: &model::Transport,
     keys: &model::ReceiverDriven,
     overhead: Bytes,
 ) -> Result<GrantedConfig, SimError> {
-    let law = law(&transport.law, &transport.params, GrantParams::new, GrantParams::set)?;
+    let law = law(&transport.law, &transport.params, |name| laws.grant(name))?;
     Ok(GrantedConfig {
-        scores_paths: law.scores_paths(),
-        path_numbers: law.path_numbers(),
+        scores_paths: law.facts().scores_paths,
+        path_numbers: law.facts().path_numbers,
         law,
         mss: transport.mss,
         header: transport.header,

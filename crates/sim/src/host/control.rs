@@ -4,7 +4,8 @@ use crate::law::law;
 use crate::options::SimError;
 use forebay_host::memory::settings::LINE;
 use forebay_host::memory::{MemoryPath, MemorySettings};
-use forebay_laws::host::{Counter, Counters, Echo, HostParams, HostStart, Reading, Side, Watched};
+use forebay_laws::Laws;
+use forebay_laws::host::{Counter, Counters, Echo, HostStart, Reading, Side, Watched};
 use forebay_laws::host_driver::lockstep::{Line, Remote, Terms};
 use forebay_laws::host_driver::{Driver, Pace, Plant, Written};
 use forebay_laws::log::Tap;
@@ -13,12 +14,14 @@ use forebay_units::Time;
 use std::sync::Arc;
 
 /// Where the law of a host runs and logs.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Whose {
+#[derive(Clone, Debug)]
+pub(crate) struct Whose<'a> {
     /// Where it writes its log.
     pub log: Option<Tap>,
     /// The agent that runs it.
     pub agent: Option<Arc<dyn Line>>,
+    /// The laws that there are.
+    pub laws: &'a Laws,
 }
 
 /// A law with its loops: here, or in an agent.
@@ -77,9 +80,9 @@ pub(super) fn control(
     of: &HostControl,
     settings: &MemorySettings,
     seed: u64,
-    whose: Whose,
+    whose: Whose<'_>,
 ) -> Result<Control, SimError> {
-    let mut params = law(&of.law, &of.params, HostParams::new, HostParams::set)?;
+    let mut params = law(&of.law, &of.params, |name| whose.laws.host(name))?;
     if let Some(log) = whose.log {
         params = params.with_log(log);
     }

@@ -65,7 +65,7 @@ impl NicSide {
         of: &model::Memory,
         warmup: Time,
         seed: u64,
-        whose: Whose,
+        whose: Whose<'_>,
     ) -> Result<Self, SimError> {
         let control = of.acting_control().map(|c| control(c, &of.settings, seed, whose));
         Ok(Self {

@@ -17,6 +17,7 @@ mod machine;
 mod memory;
 mod nic_classes;
 mod nic_turns;
+mod outside;
 mod parts;
 mod pause;
 mod pause_by_class;

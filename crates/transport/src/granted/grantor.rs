@@ -212,6 +212,7 @@ impl Grantor {
                         self.request(cfg, message, from.get(), upto.get(), sink);
                     }
                     GrantAct::WakeAt(at) => self.wake = self.wake.min(at),
+                    _ => unreachable!("the actions of this version are above"),
                 }
             }
             if !acts.is_full() {

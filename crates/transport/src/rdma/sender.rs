@@ -482,6 +482,7 @@ impl QpSender {
                     self.wake_at = self.wake_at.min(at);
                     self.settle_deadline();
                 }
+                _ => unreachable!("the actions of this version are above"),
             }
         }
     }

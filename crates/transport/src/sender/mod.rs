@@ -284,6 +284,7 @@ impl TcpSender {
                     pace.wake_at = pace.wake_at.min(at);
                     self.settle_deadline();
                 }
+                _ => unreachable!("the actions of this version are above"),
             }
         }
     }

@@ -243,7 +243,7 @@ fn measure_a_step_of_each_law() {
     let clock = forebay_linux::Clock::start();
     for of in forebay_laws::host::LAWS {
         let law =
-            settings::params(of.name, [], Span::from_ms(1)).expect("a registered law has a name");
+            settings::params(of.name(), [], Span::from_ms(1)).expect("a registered law has a name");
         let mut acts = Acts::default();
         let mut host = law.start(Time::ZERO, Terms::live(&law, 4, Span::from_ms(1)).at, &mut acts);
         let (mut now, mut sums, mut best, mut levels) = (Time::ZERO, [0u64; 8], Duration::MAX, 0);
@@ -285,8 +285,8 @@ fn measure_a_step_of_each_law() {
             }
             best = best.min((clock.now() - begun) / steps);
         }
-        println!("{}: {best:?} a step", of.name);
-        assert!(levels > 10, "{}: it asked {levels} times for a level", of.name);
+        println!("{}: {best:?} a step", of.name());
+        assert!(levels > 10, "{}: it asked {levels} times for a level", of.name());
     }
 }
 

@@ -139,7 +139,7 @@ fn a_boosted_tail_is_a_window_or_a_size() {
     for (text, bytes) in [("false", 0), ("true", 10_000), ("3KB", 3_000), ("1MB", 1_000_000)] {
         let mut law = GrantParams::new("homa").expect("a law");
         law.set("tail_boost", text).expect("a value");
-        assert_eq!(law.tail_boost().bytes(Bytes::new(10_000)), Bytes::new(bytes), "{text}");
+        assert_eq!(law.facts().tail_boost.bytes(Bytes::new(10_000)), Bytes::new(bytes), "{text}");
     }
     let mut law = GrantParams::new("homa").expect("a law");
     assert!(law.set("tail_boost", "0B").is_err() && law.set("tail_boost", "3").is_err());

@@ -81,19 +81,23 @@ macro_rules! listed_and_set {
             assert!(
                 help.len() > 3,
                 "{}: a charter says what, source, needs, deviations",
-                $law.name
+                $law.name()
             );
             let source = help.iter().any(|line| line.starts_with("Source:"));
-            assert!(source, "{} has no source", $law.name);
-            assert!(!$law.summary().is_empty() && !$law.summary().contains("//"), "{}", $law.name);
-            let $of = <$params>::new($law.name).expect("listed");
-            assert_eq!($of.name(), $law.name);
+            assert!(source, "{} has no source", $law.name());
+            assert!(
+                !$law.summary().is_empty() && !$law.summary().contains("//"),
+                "{}",
+                $law.name()
+            );
+            let $of = <$params>::new($law.name()).expect("listed");
+            assert_eq!($of.name(), $law.name());
             let mut again = $of.clone();
             for (param, value) in $of.values() {
                 assert!(
                     !param.doc.is_empty() && !param.range.is_empty() && !param.source.is_empty()
                 );
-                assert!(!param.doc.contains('\n'), "{}.{}: one line", $law.name, param.name);
+                assert!(!param.doc.contains('\n'), "{}.{}: one line", $law.name(), param.name);
                 assert_eq!(again.set(param.name, &value.to_string()), Ok(()), "{}", param.name);
                 assert!(again.set(param.name, "no such value").is_err(), "{}", param.name);
             }
