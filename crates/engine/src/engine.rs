@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-/// Stop early once this many things are done ([`Out::done`]) and nothing that has begun is left to end ([`Out::begins`]), at the next
+/// Stop early once this many things are done ([`Out::done`](crate::Out::done)) and nothing that has begun is left to end ([`Out::begins`](crate::Out::begins)), at the next
 /// multiple of `grain`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Goal {
@@ -242,7 +242,7 @@ impl<N: Node> Engine<N> {
         }
     }
 
-    /// Things done so far ([`Out::done`]).
+    /// Things done so far ([`Out::done`](crate::Out::done)).
     pub fn done(&self) -> u64 {
         self.shards.iter().map(|s| lock(s).rings.done).sum()
     }

@@ -14,6 +14,42 @@
 //! - Words beside an item stay in a slab slot of its shard while it moves, and cross to another shard with it.
 //! - There is no global state: several engines may run in one process.
 //! - This crate knows nothing of packets, hosts or switches.
+//!
+//! # Two nodes and a link
+//!
+//! Two players return a ball. A link takes 1 us.
+//!
+//! ```
+//! use forebay_engine::{Engine, LinkId, LinkSpec, Node, NodeId, Out, Tuning, Watch};
+//! use forebay_units::{Span, Time};
+//!
+//! struct Player { serves: bool, to_other: LinkId, hits: u32 }
+//!
+//! impl Node for Player {
+//!     type Item = u32; // how often the ball was hit
+//!     fn next_timer(&self) -> Time { if self.serves { Time::ZERO } else { Time::MAX } }
+//!     fn timer<O: Out<u32>>(&mut self, now: Time, out: &mut O) {
+//!         self.serves = false;
+//!         out.push(self.to_other, now, &1);
+//!     }
+//!     fn arrive<O: Out<u32>>(&mut self, now: Time, _port: u32, ball: &mut u32, out: &mut O) {
+//!         self.hits += 1;
+//!         out.push(self.to_other, now, &(*ball + 1));
+//!     }
+//! }
+//!
+//! let link = |from, to| LinkSpec { from: NodeId(from), to: NodeId(to), lookahead: Span::from_us(1), busy_rate: 1e6 };
+//! let links = [link(1, 0), link(0, 1)]; // numbered by receiver
+//! let players = vec![
+//!     Player { serves: true, to_other: LinkId(1), hits: 0 },
+//!     Player { serves: false, to_other: LinkId(0), hits: 0 },
+//! ];
+//! let mut engine = Engine::new(players, &links, &[0, 1], Tuning::default())?;
+//! engine.advance(Time::ZERO + Span::from_us(10), None, &Watch::default());
+//! let hits: Vec<u32> = engine.into_nodes().iter().map(|player| player.hits).collect();
+//! assert_eq!(hits, [4, 5]); // the ball arrives after 1, 2, ... 9 us
+//! # Ok::<(), forebay_engine::PlanError>(())
+//! ```
 
 mod agenda;
 mod barrier;

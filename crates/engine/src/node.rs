@@ -17,10 +17,14 @@ pub trait Node: Send {
     const ARRIVALS_SET_TIMERS: bool = true;
 
     /// The earliest timer; `Time::MAX` if there is none. A timer set too early is harmless.
-    fn next_timer(&self) -> Time;
+    fn next_timer(&self) -> Time {
+        Time::MAX
+    }
 
     /// The earliest start of a departure that this node has deferred; `Time::MAX` if there is none.
-    fn next_departure(&self) -> Time;
+    fn next_departure(&self) -> Time {
+        Time::MAX
+    }
 
     /// An item arrives over in-port `port`; the node may change it and send it on. It first serves what departs up to
     /// `now` where that matters.
@@ -32,13 +36,15 @@ pub trait Node: Send {
         out: &mut O,
     );
 
-    /// See [`SlotOf`].
+    /// See [`SlotOf`](crate::SlotOf).
     fn slot(_item: &mut Self::Item) -> Option<&mut u32> {
         None
     }
 
     /// Handles every timer due at `now`; afterwards `next_timer` is later than `now`.
-    fn timer<O: Out<Self::Item>>(&mut self, now: Time, out: &mut O);
+    fn timer<O: Out<Self::Item>>(&mut self, _now: Time, _out: &mut O) {
+        unreachable!("a node with timers handles them");
+    }
 
     /// Hands over this node as what it is: where there are several kinds, a visit finds out once which one it has before it.
     #[inline]
@@ -54,7 +60,7 @@ pub trait Node: Send {
     fn prefetch(&self, _stage: u32, _rings: &LinkRings<Self::Item>) {}
 
     /// Serves every deferred departure that starts at or before `now`.
-    fn depart<O: Out<Self::Item>>(&mut self, now: Time, out: &mut O);
+    fn depart<O: Out<Self::Item>>(&mut self, _now: Time, _out: &mut O) {}
 }
 
 /// Something that is done to one node, whatever its kind.
