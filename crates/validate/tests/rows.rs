@@ -94,8 +94,7 @@ fn percentiles_of_carc_that_need_a_thousand_requests_run_only_by_name() {
     assert!(others.iter().all(|id| id.contains("-p99-")), "{others:?}");
     assert!(normal.is_disjoint(&others));
     assert_eq!(&normal | &others, all, "every row runs under some name");
-    let said =
-        "\n120 more rows take long runs, and run only by name: forebay reproduce carc/tails | ";
+    let said = "\n120 more rows take long runs, and run only by name: forebay reproduce carc/tails-lifo16six | ";
     assert!(table("carc", &[]).contains(said));
     assert!(!table("carc/lifo", &[]).contains("by name"));
 }
