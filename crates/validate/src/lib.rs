@@ -314,15 +314,14 @@ const SET: u64 = 1000;
 pub fn recorded_spread(suite: &str) -> Option<Spread> {
     let text = match suite {
         "analytic" => include_str!("../../../validation/analytic/seeds.toml"),
-        "tcp-nv" => include_str!("../../../validation/tcp-nv/seeds.toml"),
         "hostcc" => include_str!("../../../validation/hostcc/seeds.toml"),
         "hiercc" => include_str!("../../../validation/hiercc/seeds.toml"),
-        "carc" => include_str!("../../../validation/carc/seeds.toml"),
         "htsim" => include_str!("../../../validation/htsim/seeds.toml"),
         "expresspass" => include_str!("../../../validation/expresspass/seeds.toml"),
         "homa" => include_str!("../../../validation/homa/seeds.toml"),
         "ndp" => include_str!("../../../validation/ndp/seeds.toml"),
         "aeolus" => include_str!("../../../validation/aeolus/seeds.toml"),
+        "carc" => include_str!("../../../validation/carc/seeds.toml"),
         _ => return None,
     };
     Some(toml::from_str(text).unwrap_or_else(|e| panic!("validation/{suite}/seeds.toml: {e}")))
