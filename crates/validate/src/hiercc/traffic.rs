@@ -522,7 +522,7 @@ pub(super) mod tests {
             row.start = Time::from_ps(us[0] * 1_000_000);
             row.delivered = Some(Time::from_ps(us[1] * 1_000_000));
             row.size = forebay_units::Bytes::new(kb * 1000);
-            row.clone()
+            row
         };
         let flows = [
             flow(0, [0, 10], 1),
