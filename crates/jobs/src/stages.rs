@@ -213,7 +213,7 @@ impl Schedule {
             return Some(exchange(1 << (nth - halving), true, Take::Store));
         }
         let send = above.and_then(all)?;
-        (nth == halving + doubling).then(|| Stage {
+        (nth == halving + doubling).then_some(Stage {
             send: Some(send),
             gate: Gate::Join,
             ..Stage::EMPTY

@@ -61,8 +61,10 @@ fn schedules_take_the_time_of_their_closed_forms() {
     }
 }
 
+type Known = (Operation, Algorithm, u32, u64, u64, u64, u64, u64);
+
 /// Operation, algorithm, ranks, bytes, steps in turn, time at alpha = 1 us and 80 ps per byte, bytes of all ranks, least time; by hand.
-const OTHERS: [(Operation, Algorithm, u32, u64, u64, u64, u64, u64); 13] = [
+const OTHERS: [Known; 13] = [
     (Operation::ReduceScatter, Algorithm::Ring, 5, 5_000, 4, 4_320_000, 20_000, 320_000),
     (Operation::AllGather, Algorithm::Ring, 5, 5_000, 4, 4_320_000, 20_000, 320_000),
     (Operation::ReduceScatter, Algorithm::Direct, 5, 5_000, 1, 1_320_000, 20_000, 320_000),

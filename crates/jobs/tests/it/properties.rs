@@ -85,7 +85,8 @@ fn each_part_is_reduced_exactly_once_by_each_rank() {
                 |event: &Event| !matches!(event, Event::Deliver { to, .. } if *to == victim);
             events.iter().position(other).unwrap_or(0)
         };
-        let orders: [Box<dyn FnMut(&[Event]) -> usize>; 4] =
+        type Order<'a> = Box<dyn FnMut(&[Event]) -> usize + 'a>;
+        let orders: [Order<'_>; 4] =
             [Box::new(oldest), Box::new(newest), Box::new(starved), Box::new(random(case.seed))];
         for order in orders {
             let found = check(&schedule, order);

@@ -1972,7 +1972,7 @@ fn hosts_that_nobody_can_build() {
         ),
         (
             "ddio = true\ncache_latency = \"2ms\"",
-            "18:17: host.memory.cache_latency: is not a latency of hardware; write from \"1ns\" to \"1ms\"",
+            "18:17: host.memory.cache_latency: \"2ms\" is not a latency of hardware; write from \"1ns\" to \"1ms\"",
         ),
         (
             "cache_latency = \"30ns\"",

@@ -73,7 +73,7 @@ const MODELS: [&str; 9] =
     ["units", "engine", "wire", "net", "host", "transport", "sim", "record", "jobs"];
 
 /// Files outside `scenario` that parse TOML or JSON, and of whom.
-const PARSERS: [&str; 11] = [
+const PARSERS: [&str; 12] = [
     "carc-bench/src/traffic.rs",    // its own child processes
     "agent/src/run/orders.rs",      // of its own guard
     "study/",                       // manifests of runs
@@ -84,6 +84,7 @@ const PARSERS: [&str; 11] = [
     "validate/src/htsim.rs",        // likewise
     "validate/src/linux/mod.rs",    // likewise
     "validate/src/lib.rs",          // likewise
+    "validate/src/recorded.rs",     // likewise
     "validate/src/row.rs",          // likewise
 ];
 
