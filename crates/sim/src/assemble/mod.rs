@@ -9,4 +9,6 @@ mod racks;
 pub(crate) mod stacks;
 mod symmetric;
 
-pub(crate) use build::{build, build_with};
+pub(crate) use build::build;
+#[cfg(feature = "reference")]
+pub(crate) use build::build_with;
