@@ -64,6 +64,9 @@ pub fn flows_of(
         let packet = full_packet(scenario.transport_of(traffic));
         if let Some((_, source)) = sources.iter().find(|one| one.0 == i) {
             source.lay_out(&mut entries.layout(i, times(scenario, traffic), packet))?;
+            if !wanted() {
+                return Ok(None);
+            }
             continue;
         }
         let forecast = traffic.kind.forecast(&entries.layout(i, times(scenario, traffic), packet));

@@ -150,7 +150,7 @@ impl Incast {
             steps.entry(receiver).or_default().extend(takes(answers.iter().map(|of| of.2)));
             last_receiver = Some(receiver);
         }
-        // In the order of rounds, and one waits for the other: what is read need not be ahead of them.
+        // Steps are in the order of rounds, and each round waits for the one before: one step read ahead is enough.
         steps.into_iter().for_each(|(host, steps)| layout.steps(host, 1, steps));
     }
 

@@ -160,6 +160,7 @@ pub struct Layout<'a> {
     jitter: Stream,
     made: &'a mut Made,
     first_connection: Option<u32>,
+    connections: u32, // of this entry, so far
     /// Whether the flows are still wanted; where not, those of this entry end early.
     wanted: &'a dyn Fn() -> bool,
 }
@@ -215,10 +216,12 @@ impl Layout<'_> {
     /// Adds a connection that stays open. The answer is its number among those of this entry, which is its name in a lazy program.
     pub fn connection(&mut self, src: u32, dst: u32) -> u32 {
         let at = self.push(self.flow(src, dst, Bytes::ZERO, Time::MAX));
-        at - *self.first_connection.get_or_insert(at)
+        self.first_connection.get_or_insert(at);
+        self.connections += 1;
+        self.connections - 1
     }
 
-    /// Adds a lazy program of `host`, which names connections of this entry and has `ahead` operations read that have not begun. A run that
+    /// Adds a lazy program of `host`. Lay out the connections of the entry before. The program names them and has `ahead` operations read that have not begun. A run that
     /// ends with its flows waits for its last operation.
     pub fn program(&mut self, host: u32, ahead: u32, ops: Box<dyn Ops>) {
         let (traffic, first) = (self.entry, self.first_connection.unwrap_or(0));
@@ -320,6 +323,7 @@ impl<'a> Entries<'a> {
             jitter: Stream::new(self.seed, entry as u64, Purpose::Jitter),
             made: &mut self.made,
             first_connection: None,
+            connections: 0,
             wanted: self.wanted,
         }
     }
@@ -437,12 +441,15 @@ impl Triggers {
     /// the way there, the rest on the way to the senders.
     fn programs(self, flows: &[FlowSpec]) -> Vec<Draft> {
         let Self { fires, waits } = self;
+        let mut by_name: BTreeMap<&str, Vec<Option<u32>>> = BTreeMap::new();
+        for ((_, name), flows) in &fires {
+            by_name.entry(name).or_default().extend(flows);
+        }
         let mut all: BTreeMap<(u16, u32), Vec<Step>> = BTreeMap::new();
-        for (number, ((traffic, name), waits)) in (0..).zip(waits) {
-            let own = fires.contains_key(&(traffic, name.clone()));
-            let is_it = |(of, other): &(u16, String)| *other == name && (!own || *of == traffic);
-            let of = fires.iter().filter(|one| is_it(one.0)).flat_map(|one| one.1);
-            let fired: Option<Vec<u32>> = of.copied().collect();
+        for (number, (key, waits)) in (0..).zip(waits) {
+            let of = fires.get(&key).or_else(|| by_name.get(key.1.as_str()));
+            let fired: Option<Vec<u32>> = of.into_iter().flatten().copied().collect();
+            let traffic = key.0;
             let Some(fired) = fired.filter(|fired| !fired.is_empty()) else { continue };
             let mut by_host: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
             for flow in fired {

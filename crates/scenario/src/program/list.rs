@@ -289,7 +289,7 @@ pub(crate) fn check_triggers(judge: &mut Judge<'_>, lists: &[(usize, &List)]) {
         }
     }
     // Of each trigger that a list waits for: flows that it still waits for, by the lists that fire it; and flows that wait.
-    type Waiting<'a> = BTreeMap<(usize, &'a str), (BTreeMap<usize, usize>, Vec<usize>)>;
+    type Waiting<'a> = BTreeMap<(&'a str, usize), (BTreeMap<usize, usize>, Vec<usize>)>;
     let mut waiting: Waiting<'_> = BTreeMap::new();
     for (list, (_, of)) in lists.iter().enumerate() {
         for (i, flow) in of.flows.iter().enumerate() {
@@ -303,7 +303,7 @@ pub(crate) fn check_triggers(judge: &mut Judge<'_>, lists: &[(usize, &List)]) {
             if by.contains_key(&list) {
                 by.retain(|other, _| *other == list);
             }
-            waiting.entry((list, name.as_str())).or_insert((by, Vec::new())).1.push(i);
+            waiting.entry((name.as_str(), list)).or_insert((by, Vec::new())).1.push(i);
         }
     }
     let of = |list: usize| (0..lists[list].1.flows.len()).map(move |i| (list, i));
@@ -312,7 +312,7 @@ pub(crate) fn check_triggers(judge: &mut Judge<'_>, lists: &[(usize, &List)]) {
     while let Some((list, flow)) = started.pop() {
         for name in &lists[list].1.flows[flow].fires {
             let mut met = Vec::new();
-            let all = waiting.iter_mut().filter(|((_, other), _)| other == name);
+            let all = waiting.range_mut((name.as_str(), 0)..=(name.as_str(), usize::MAX));
             for (key, (by, _)) in all {
                 if let Some(left) = by.get_mut(&list) {
                     *left -= 1;
@@ -323,11 +323,12 @@ pub(crate) fn check_triggers(judge: &mut Judge<'_>, lists: &[(usize, &List)]) {
             }
             for key in met {
                 let flows = waiting.remove(&key).map(|of| of.1).unwrap_or_default();
-                started.extend(flows.into_iter().map(|flow| (key.0, flow)));
+                started.extend(flows.into_iter().map(|flow| (key.1, flow)));
             }
         }
     }
-    if let Some(((list, name), (_, flows))) = waiting.first_key_value() {
+    let first = waiting.iter().min_by_key(|((name, list), _)| (*list, *name));
+    if let Some(((name, list), (_, flows))) = first {
         let text = format!(
             "flow {} waits for the trigger {name:?}, which in the end waits for that flow; break the circle",
             flows[0]
