@@ -14,9 +14,12 @@ BLIND = 600.0
 
 def children(pid):
     """Processes that a process has started: as the kernel lists them, or else by their parent."""
-    if os.path.exists(f"/proc/self/task/{os.getpid()}/children"):
-        return [int(child) for path in pathlib.Path(f"/proc/{pid}/task").glob("*/children") for child in path.read_text().split()]
     found = []
+    if os.path.exists(f"/proc/self/task/{os.getpid()}/children"):
+        for path in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
+            with contextlib.suppress(OSError):  # the thread has ended
+                found += [int(child) for child in path.read_text().split()]
+        return found
     for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
             if int(path.read_text().rsplit(") ", 1)[1].split()[1]) == pid:

@@ -337,7 +337,7 @@ mod tests {
         let server = server("slow", Limits { request: Duration::from_millis(200), ..LONG });
         let mut stream = TcpStream::connect(server).expect("connected");
         let cut = (0..LONGEST_REQUEST / 4).find(|_| {
-            std::thread::sleep(Duration::from_millis(40)); // 40 s until it has sent a quarter, on any machine
+            std::thread::sleep(Duration::from_millis(40)); // at least 164 s until it has sent a quarter
             stream.write_all(b"x").is_err()
         });
         assert!(cut.is_some(), "a busy connection is not given up before it has sent 4,096 bytes");

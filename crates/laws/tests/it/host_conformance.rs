@@ -385,8 +385,8 @@ fn can_be_listed_and_set() {
 /// No two laws have one name, whatever their roles.
 #[test]
 fn names_are_unique() {
-    use forebay_laws::{flow, group};
-    let all = || LAWS.iter().chain(flow::LAWS).chain(group::LAWS).map(|law| law.name());
+    let laws = forebay_laws::Laws::built_in();
+    let all = || laws.all().map(|(_, law)| law.name());
     for name in all() {
         assert_eq!(all().filter(|other| *other == name).count(), 1, "{name}");
     }

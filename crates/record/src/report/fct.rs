@@ -215,7 +215,8 @@ fn classes(about: &About, runs: &[RunRecord], transport: Option<&str>) -> Vec<Cl
 /// Kinds of transport of the completed flows.
 pub(super) fn transports(about: &About, runs: &[RunRecord]) -> BTreeSet<&'static str> {
     let flows = runs.iter().flat_map(|run| completed(about, run));
-    flows.filter_map(|flow| about.transport_of(flow.traffic)).collect()
+    let entries: BTreeSet<u16> = flows.map(|flow| flow.traffic).collect();
+    entries.into_iter().filter_map(|entry| about.transport_of(entry)).collect()
 }
 
 /// The end of the title of a figure of the flows over one transport.

@@ -392,8 +392,8 @@ impl Host {
         }
         let Ok(at) = apps.links.binary_search_by_key(&to, |link| link.0) else {
             assert!(
-                apps.programs.iter().any(|of| of.program.host == to),
-                "a control link leads to each host that is notified"
+                apps.programs.first().is_some_and(|of| of.program.host == to),
+                "a control link leads to each other host that is notified"
             );
             let of = (traffic, tag);
             if !self.wait(now, apps, now.saturating_add(delay), Timed::Signal { of, cause }) {
