@@ -459,7 +459,11 @@ impl Host {
         delivered: u64,
         out: &mut impl Out<Packet>,
     ) {
-        let is_known = |apps: &&mut Box<Apps>| apps.begun && apps.of.get(flow).is_some();
+        let is_open = self.common.flows[flow.0 as usize].size == Bytes::ZERO;
+        // What an application has read is nowhere else, and a `Recv` that begins later takes it.
+        let is_kept = self.memory.is_some() && is_open && self.common.sizes_of(flow).is_none();
+        let is_known =
+            |apps: &&mut Box<Apps>| apps.begun && (is_kept || apps.of.get(flow).is_some());
         let Some(apps) = self.apps.as_mut().filter(is_known) else { return };
         let line = apps.line(flow.0);
         line.delivered = line.delivered.max(delivered);

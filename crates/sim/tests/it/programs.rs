@@ -10,6 +10,11 @@ use std::sync::Arc;
 
 /// Hosts around one switch, 100 Gb/s and 1 us: a full packet of 1,044 B takes 83.52 ns, and an ACK 5.12 ns.
 fn star(hosts: u32, transport: &str) -> Scenario {
+    star_with(hosts, transport, "")
+}
+
+/// The same with more tables.
+fn star_with(hosts: u32, transport: &str, tables: &str) -> Scenario {
     // The buffer does not have the headroom of a thousand ports.
     let pause = if hosts < 100 { "on" } else { "off" };
     scenario(&format!(
@@ -17,7 +22,7 @@ fn star(hosts: u32, transport: &str) -> Scenario {
          [fabric]\nkind = \"star\"\nhosts = {hosts}\nhost_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\n\
          [fabric.switch]\npause = \"{pause}\"\necn = {{ k = \"400KB\" }}\n\
          [transport]\n{transport}\n\
-         [[traffic]]\nkind = \"permutation\"\nsize = \"1KB\"\n"
+         [[traffic]]\nkind = \"permutation\"\nsize = \"1KB\"\n{tables}"
     ))
 }
 
@@ -214,6 +219,36 @@ fn an_operation_waits_for_the_later_of_two() {
         let start = record.flows.iter().find(|row| row.src == 1).unwrap().start.as_ps();
         assert_eq!(start, 9_000_000 + FIRST);
         assert_eq!(record.waited, [(2, late)]);
+    }
+}
+
+/// Cores read the data of TCP; RDMA places it, and a program without memory takes it from its transport.
+#[test]
+fn bytes_that_came_before_anybody_waited_for_them_are_received_at_once() {
+    const LATE: u64 = 1_000_000_000;
+    let tcp = "kind = \"tcp\"\nlaw = \"dctcp\"\nmss = \"1000B\"\nheader = \"44B\"";
+    for (transport, tables) in [(tcp, "[host.memory]\n"), (tcp, ""), (RDMA, "[host.memory]\n")] {
+        let source = Given {
+            connections: vec![(0, 1), (1, 0)],
+            programs: vec![
+                (0, 1, vec![send(0, 50_000, After::NOTHING)]),
+                (
+                    1,
+                    1,
+                    vec![
+                        Step { op: Op::At(Time::from_ps(LATE)), after: After::NOTHING },
+                        recv(0, 30_000, After::op(1)),
+                        recv(0, 20_000, After::op(1)),
+                        send(1, 1_000, After::op(1)),
+                    ],
+                ),
+            ],
+            links: Vec::new(),
+            flows: Vec::new(),
+        };
+        let record = ran(&star_with(2, transport, tables), source);
+        let answer = record.flows.iter().find(|row| row.src == 1);
+        assert_eq!(answer.map(|row| row.start.as_ps()), Some(LATE), "{transport} {tables}");
     }
 }
 
