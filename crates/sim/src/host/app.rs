@@ -370,11 +370,16 @@ impl Host {
         if read_later { 0 } else { receiver.delivered().get() }
     }
 
-    /// Byte of a connection that ends here of which a program waits to hear, if one does.
-    pub(super) fn awaited(&self, flow: u32) -> Option<u64> {
-        let apps = self.apps.as_ref()?;
-        let line = &apps.lines[apps.of.get(FlowId(flow))? as usize];
-        line.recvs.front().map(|first| first.0)
+    /// Byte of a flow that ends here of which somebody waits to hear; `u64::MAX`: nobody.
+    pub(super) fn awaited(&self, flow: u32) -> u64 {
+        if self.rpc.as_ref().is_some_and(|ends| ends.waits_for(FlowId(flow))) {
+            return 0; // an end of RPCs counts all bytes
+        }
+        let line = self
+            .apps
+            .as_ref()
+            .and_then(|apps| apps.of.get(FlowId(flow)).map(|line| &apps.lines[line as usize]));
+        line.and_then(|line| line.recvs.front()).map_or(u64::MAX, |first| first.0)
     }
 
     /// Notifies a host.
@@ -461,7 +466,7 @@ impl Host {
     ) {
         let is_open = self.common.flows[flow.0 as usize].size == Bytes::ZERO;
         // What an application has read is nowhere else, and a `Recv` that begins later takes it.
-        let is_kept = self.memory.is_some() && is_open && self.common.sizes_of(flow).is_none();
+        let is_kept = self.memory.is_some() && is_open;
         let is_known =
             |apps: &&mut Box<Apps>| apps.begun && (is_kept || apps.of.get(flow).is_some());
         let Some(apps) = self.apps.as_mut().filter(is_known) else { return };
@@ -475,7 +480,7 @@ impl Host {
         self.ops_over(now, flow, over, out);
     }
 
-    /// A connection has `acked` bytes acknowledged here, where it begins.
+    /// A connection has `acked` bytes acknowledged here, where it begins. An end of RPCs waits for that, or operations do.
     pub(super) fn bytes_acked(
         &mut self,
         now: Time,
@@ -496,6 +501,9 @@ impl Host {
 
     fn ops_over(&mut self, now: Time, flow: FlowId, over: Vec<OpId>, out: &mut impl Out<Packet>) {
         let mut done = 0;
+        if self.stream_delivered(now, flow, delivered, out) {
+            return;
+        }
         self.with_apps(now, out, |apps, _| {
             done = over.into_iter().filter(|id| apps.over(now, *id, flow.0)).count();
         });
@@ -508,3 +516,6 @@ fn ended(of: &mut VecDeque<(u64, OpId)>, upto: u64) -> Vec<OpId> {
     let n = of.iter().take_while(|one| one.0 <= upto).count();
     of.drain(..n).map(|one| one.1).collect()
 }
+        if self.stream_acked(now, flow, acked, out) {
+            return;
+        }

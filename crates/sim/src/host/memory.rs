@@ -417,7 +417,6 @@ impl Host {
             self.complete(now, flow, slot, out);
             out.ends();
         } else {
-            self.stream_delivered(now, flow, read.upto, out);
             self.bytes_delivered(now, flow, read.upto, out);
         }
     }

@@ -10,8 +10,8 @@ use forebay_engine::Out;
 use forebay_transport::{
     Arrival, CreditState, HostHalves, HostStart, PacketSink, Progress, Receiver,
 };
+use forebay_units::Time;
 use forebay_units::random::{Purpose, Stream};
-use forebay_units::{Bytes, Time};
 use forebay_wire::{FlowId, Kind, Packet};
 
 /// A flow of which something has arrived here.
@@ -148,7 +148,6 @@ impl Host {
             && delivered > before
             && delivered >= self.receive.slots[slot as usize].awaits
         {
-            self.stream_delivered(now, packet.flow, delivered, out);
             self.bytes_delivered(now, packet.flow, delivered, out);
         }
     }
@@ -185,12 +184,7 @@ impl Host {
         let of_flow = Stream::new(seed, self.common.number(flow.0), Purpose::Law).key();
         let of = (spec.size, of_flow);
         let receiver = self.receive.halves.receiver(cfg, (at, logs), flow, sender, of);
-        let is_stream = spec.size == Bytes::ZERO;
-        let awaits = match self.awaited(flow.0) {
-            Some(upto) => upto,
-            None if is_stream && self.rpc.is_some() => 0,
-            None => u64::MAX,
-        };
+        let awaits = self.awaited(flow.0);
         let slot = self.receive.open(receiver, awaits);
         self.receive.of.set(flow, slot);
         slot

@@ -158,6 +158,11 @@ fn one_way_issued(rpc: &Rpc, count: u64, out: &mut impl Out<Packet>) {
 }
 
 impl Ends {
+    /// Whether an end waits for bytes of this stream.
+    pub fn waits_for(&self, stream: FlowId) -> bool {
+        self.of.get(stream).is_some()
+    }
+
     /// All ends, clients and servers.
     pub fn iter(&self) -> std::slice::Iter<'_, End> {
         self.ends.iter()
@@ -255,35 +260,35 @@ impl Host {
         }
     }
 
-    /// A stream has `delivered` bytes here in order.
+    /// A stream has `delivered` bytes here in order. False if no end waits for them.
     pub(super) fn stream_delivered(
         &mut self,
         now: Time,
         flow: FlowId,
         delivered: u64,
         out: &mut impl Out<Packet>,
-    ) {
-        let Some(ends) = &mut self.rpc else { return };
-        let Some(index) = ends.of.get(flow) else { return };
+    ) -> bool {
+        let Some(ends) = &mut self.rpc else { return false };
+        let Some(index) = ends.of.get(flow) else { return false };
         let end = &mut ends.ends[index as usize];
         end.delivered = delivered;
         if now < self.common.warmup {
             end.before = delivered;
         }
         self.stream_came(now, index, delivered, out);
+        true
     }
 
-    /// A stream has `acked` bytes acknowledged here, where it begins. Only one-way RPCs wait for that.
+    /// A stream has `acked` bytes acknowledged here, where it begins. Only one-way RPCs wait for that. False if no end does.
     pub(super) fn stream_acked(
         &mut self,
         now: Time,
         flow: FlowId,
         acked: u64,
         out: &mut impl Out<Packet>,
-    ) {
-        if let Some(index) = self.rpc.as_ref().and_then(|ends| ends.of.get(flow)) {
-            self.stream_came(now, index, acked, out);
-        }
+    ) -> bool {
+        let index = self.rpc.as_ref().and_then(|ends| ends.of.get(flow));
+        index.inspect(|index| self.stream_came(now, *index, acked, out)).is_some()
     }
 
     /// What an end waits for has come as far as byte `upto`.

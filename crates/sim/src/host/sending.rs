@@ -155,7 +155,6 @@ impl Host {
                 let sending = &self.send.slots[slot as usize];
                 let acked = sending.sender.acked().get();
                 if acked >= sending.awaits {
-                    self.stream_acked(now, packet.flow, acked, out);
                     self.bytes_acked(now, packet.flow, acked, out);
                 }
                 self.wake_sender(now, slot);
