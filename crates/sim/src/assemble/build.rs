@@ -39,6 +39,8 @@ use forebay_transport::{Config, Frames};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use forebay_wire::{FlowId, Rates};
+use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Lays everything out, with the captures and law logs that `outputs` takes. Fails when the layout is no longer `wanted`.
@@ -107,6 +109,7 @@ pub(crate) fn build_with(
         law_logs,
         agent: outputs.agent.as_ref(),
         wanted,
+        toward: OnceCell::new(),
     };
     let mut nodes = maker.hosts(&machines, (programs, &control))?;
     symmetric::check(&fabric, &routes, &common, &plan.names)?;
@@ -293,6 +296,7 @@ struct Maker<'a> {
     law_logs: Option<(&'a model::LawLog, &'a dyn LawLogs)>,
     agent: Option<&'a Arc<dyn Line>>,
     wanted: &'a dyn Fn() -> bool,
+    toward: OnceCell<Vec<Vec<FlowId>>>, // flows by receiver, where their order says which cores read them
 }
 
 impl<'a> Maker<'a> {
@@ -304,6 +308,7 @@ impl<'a> Maker<'a> {
     ) -> Result<Vec<AnyNode>, SimError> {
         let mut stacks = Stacks::new(self.scenario, self.common);
         let queues = self.class_queues();
+        let shared: BTreeSet<u32> = machines.iter().flatten().map(|nic| nic.0).collect();
         let mut hosts = Vec::with_capacity(self.plan.hosts);
         for (id, share) in (0u32..).zip(self.shares()) {
             if !(self.wanted)() {
@@ -314,7 +319,7 @@ impl<'a> Maker<'a> {
             if let Some(queues) = &queues {
                 host.serve_by_class(queues.clone());
             }
-            let alone = !machines.iter().flatten().any(|nic| nic.0 == id);
+            let alone = !shared.contains(&id);
             if let Some(side) = self.nic_side(id)?.filter(|_| alone) {
                 host.with_memory(self.memory(&[NodeId(id)], vec![side]));
             }
@@ -422,17 +427,26 @@ impl<'a> Maker<'a> {
         Ok(self.memory(nics, sides.collect::<Result<_, _>>()?))
     }
 
+    /// Flows by the host where they end.
+    fn flows_by_receiver(&self) -> Vec<Vec<FlowId>> {
+        let mut toward = vec![Vec::new(); self.plan.hosts];
+        for (flow, spec) in (0u32..).zip(self.common.flows.iter()) {
+            toward[spec.dst as usize].push(FlowId(flow));
+        }
+        toward
+    }
+
     /// The path to memory of these NICs, whose cores have been dealt to flows.
     fn memory(&self, nics: &[NodeId], sides: Vec<(&'a model::Memory, NicSide)>) -> Box<Memory> {
         let readers = sides[0].0.settings.readers;
         let mut memory = Memory::new(sides);
         if readers.smt_order != SmtOrder::Entry {
-            let flows = (0u32..).zip(self.common.flows.iter());
-            let here = flows.filter(|(_, spec)| nics.contains(&NodeId(spec.dst)));
-            let mut here: Vec<_> = here.map(|(flow, spec)| (spec.traffic, FlowId(flow))).collect();
-            here.sort_unstable();
-            let flows: Vec<FlowId> = here.into_iter().map(|(_, flow)| flow).collect();
-            memory.deal(&flows, &readers);
+            let toward = self.toward.get_or_init(|| self.flows_by_receiver());
+            let here = nics.iter().flat_map(|nic| &toward[nic.0 as usize]);
+            let traffic = |flow: FlowId| self.common.flows[flow.0 as usize].traffic;
+            let mut here: Vec<FlowId> = here.copied().collect();
+            here.sort_unstable_by_key(|flow| (traffic(*flow), *flow));
+            memory.deal(&here, &readers);
         }
         memory
     }
