@@ -40,8 +40,8 @@ pub use error::RecordError;
 pub use memory_series::{CacheSample, CreditsSample, MemorySample, MemorySeries};
 pub use rows::{
     ClassArrivalRow, ClassPauseRow, ConnectionRow, CreditPool, CreditRow, DeadlockRow, FlowRow,
-    LIMITS, LinksRow, MemoryRow, NodeCounters, ProgramRow, Quantity, RpcRow, RunRecord, Series,
-    UnfinishedRow, WAITS, WaitsFor,
+    LIMITS, LinksRow, MemoryRow, NodeCounters, ProgramRow, ProgramWait, Quantity, RpcRow,
+    RunRecord, Series, UnfinishedRow, WAITS, WaitsFor,
 };
 pub use stats::{Estimate, MIN_SEEDS_FOR_CI, jain, nearest_rank, student_t95};
 pub use summary::{

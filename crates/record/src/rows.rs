@@ -703,8 +703,32 @@ pub struct ProgramRow {
     pub host: u32,
     /// Index of its `[[traffic]]` entry.
     pub traffic: u16,
+    /// Whether a run that ends with its flows waits for it.
+    pub awaited: bool,
     /// When its last operation was over.
     pub ended: Option<Time>,
+    /// What the first operation waits for that is not over. None if the program has ended, or waits for nothing.
+    pub waits_for: Option<ProgramWait>,
+}
+
+/// What a program waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProgramWait {
+    /// Nothing more: the sender of one of its flows gave up.
+    GaveUp {
+        /// The flow.
+        flow: u32,
+        /// When.
+        at: Time,
+    },
+    /// Data of a flow that ends at its host.
+    Data(u32),
+    /// Acknowledgements of a flow that begins at its host.
+    Acks(u32),
+    /// A notification.
+    Signal,
+    /// A time.
+    Time,
 }
 
 /// Everything that one simulation leaves.
@@ -746,7 +770,7 @@ pub struct RunRecord {
     pub why: Vec<WhyRow>,
     /// Flows that began after operations on others, each with the last flow that it waited for; in the order of their numbers. In no table.
     pub waited: Vec<(u32, u32)>,
-    /// Programs of connections that stay open, by host. In no table.
+    /// Programs, by host. In no table.
     pub programs: Vec<ProgramRow>,
     /// Totals.
     pub totals: NodeCounters,

@@ -292,6 +292,11 @@ impl<'a> Simulation<'a> {
         if self.stall.is_none() && !interrupted && self.world.timeline.next() == Time::MAX {
             self.stall = stall::dead_end(&record);
         }
+        let idle = matches!(self.ended, Some(Ended::Idle));
+        let left = stall::programs(&record, &self.world, !idle && self.stall.is_none());
+        if idle && record.programs.iter().any(|row| row.awaited && row.ended.is_none()) {
+            self.stall = self.stall.or_else(|| left.clone());
+        }
         record.stalled = self.stall.is_some();
         let mut warnings = std::mem::take(&mut self.world.warnings);
         let (deadlocks, said) = self.deadlocks.unwrap_or_default().finish();
@@ -299,6 +304,7 @@ impl<'a> Simulation<'a> {
         warnings.extend(said);
         warnings.extend(stall::watchdogs(&nodes, &self.world, end));
         warnings.extend(stall::cut_off(&record, &self.world));
+        warnings.extend(left.filter(|left| self.stall.as_ref() != Some(left)));
         Outcome { record, warnings, stall: self.stall, execution, followed }
     }
 }

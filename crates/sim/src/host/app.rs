@@ -8,6 +8,7 @@ use super::Host;
 use super::flow_map::{DONE, FlowMap};
 use super::timers::Due;
 use forebay_engine::{LinkId, Out};
+use forebay_record::ProgramWait;
 use forebay_scenario::program::{Op, Program, Signal};
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{FlowId, Kind, Packet};
@@ -44,6 +45,7 @@ struct Running {
     waiting: u32,           // those that have not begun
     read: bool,             // no more come
     ended: Option<Time>,
+    failed: Option<(Time, u32)>, // when a sender gave up, and its flow: what waits for that never begins
 }
 
 /// An operation that has been read.
@@ -89,10 +91,10 @@ enum Timed {
 }
 
 impl Apps {
-    /// Programs that the run waits for: the entry of each, and when its last operation was over.
-    pub fn ends(&self) -> impl Iterator<Item = (u16, Option<Time>)> {
-        let awaited = self.programs.iter().filter(|of| of.program.awaited);
-        awaited.map(|of| (of.program.traffic, of.ended))
+    /// All programs: the entry of each, whether the run waits for it, when its last operation was over, and what it waits for.
+    pub fn ends(&self) -> impl Iterator<Item = (u16, bool, Option<Time>, Option<ProgramWait>)> {
+        let end = |of: &Running| (of.program.traffic, of.program.awaited, of.ended, of.waits_for());
+        self.programs.iter().map(end)
     }
 
     /// Reads operations of a program, as many as may wait.
@@ -166,6 +168,14 @@ impl Apps {
         of.ends(now)
     }
 
+    /// The sender of an operation gave up. True if that ends a program that the run waits for.
+    fn failed(&mut self, now: Time, id: OpId, flow: u32) -> bool {
+        let of = &mut self.programs[id.0 as usize];
+        let is_first = of.failed.is_none();
+        of.failed.get_or_insert((now, flow));
+        is_first && of.program.awaited
+    }
+
     /// A signal came.
     fn signalled(&mut self, of: (u16, u32), cause: u32) {
         let signal = self.signals.entry(of).or_default();
@@ -211,6 +221,21 @@ impl Running {
         }
         ends && self.program.awaited
     }
+
+    /// What it waits for, unless it has ended: of operations that are not over the first one's cause.
+    fn waits_for(&self) -> Option<ProgramWait> {
+        if let Some((at, flow)) = self.failed {
+            return Some(ProgramWait::GaveUp { flow, at });
+        }
+        let first = self.window.front()?;
+        let flow = |on: u32| self.program.first + on;
+        Some(match first.op {
+            _ if first.missing > 0 => ProgramWait::Signal,
+            Op::Send { on, .. } => ProgramWait::Acks(flow(on)),
+            Op::Recv { on, .. } => ProgramWait::Data(flow(on)),
+            Op::Compute(_) | Op::At(_) | Op::Signal(_) => ProgramWait::Time,
+        })
+    }
 }
 
 impl Host {
@@ -220,7 +245,8 @@ impl Host {
         self.nic.extended |= program.awaited;
         apps.links = links;
         let (window, first, waiting) = (VecDeque::new(), 0, 0);
-        apps.programs.push(Running { program, window, first, waiting, read: false, ended: None });
+        let (read, ended, failed) = (false, None, None);
+        apps.programs.push(Running { program, window, first, waiting, read, ended, failed });
         self.plan_next();
         self.settle_next();
     }
@@ -325,7 +351,7 @@ impl Host {
         if is_whole {
             return false;
         }
-        let Some(slot) = self.send.slot(FlowId(flow)) else { return false }; // it gave up
+        let slot = self.send.slot(FlowId(flow)).expect("the sender of a connection never gives up");
         let sending = &mut self.send.slots[slot as usize];
         sending.awaits = awaits;
         sending.sender.app_write(now, Bytes::new(bytes), false);
@@ -450,13 +476,24 @@ impl Host {
         self.bytes_delivered(now, flow, u64::MAX, out);
     }
 
-    /// All of a flow of this host has been acknowledged, or it gave up.
+    /// All of a flow of this host has been acknowledged.
     #[cold]
     pub(super) fn flow_acked(&mut self, now: Time, flow: FlowId, out: &mut impl Out<Packet>) {
         self.bytes_acked(now, flow, u64::MAX, out);
     }
 
-    /// A connection has `delivered` bytes here in order, read where an application reads.
+    /// The sender of a flow of this host gave up: its messages are never over, and what waits for them never begins.
+    #[cold]
+    pub(super) fn flow_given_up(&mut self, now: Time, flow: FlowId, out: &mut impl Out<Packet>) {
+        let Some(apps) = self.apps.as_mut().filter(|apps| apps.of.get(flow).is_some()) else {
+            return;
+        };
+        let sends = std::mem::take(&mut apps.line(flow.0).sends);
+        let ended = sends.into_iter().filter(|(_, id)| apps.failed(now, *id, flow.0)).count();
+        (0..ended).for_each(|_| out.done());
+    }
+
+    /// A connection has `delivered` bytes here in order, read where an application reads. An end of RPCs waits for them, or operations do.
     pub(super) fn bytes_delivered(
         &mut self,
         now: Time,
@@ -464,6 +501,9 @@ impl Host {
         delivered: u64,
         out: &mut impl Out<Packet>,
     ) {
+        if self.stream_delivered(now, flow, delivered, out) {
+            return;
+        }
         let is_open = self.common.flows[flow.0 as usize].size == Bytes::ZERO;
         // What an application has read is nowhere else, and a `Recv` that begins later takes it.
         let is_kept = self.memory.is_some() && is_open;
@@ -488,6 +528,9 @@ impl Host {
         acked: u64,
         out: &mut impl Out<Packet>,
     ) {
+        if self.stream_acked(now, flow, acked, out) {
+            return;
+        }
         let is_known = |apps: &&mut Box<Apps>| apps.of.get(flow).is_some();
         let Some(apps) = self.apps.as_mut().filter(is_known) else { return };
         let line = apps.line(flow.0);
@@ -501,9 +544,6 @@ impl Host {
 
     fn ops_over(&mut self, now: Time, flow: FlowId, over: Vec<OpId>, out: &mut impl Out<Packet>) {
         let mut done = 0;
-        if self.stream_delivered(now, flow, delivered, out) {
-            return;
-        }
         self.with_apps(now, out, |apps, _| {
             done = over.into_iter().filter(|id| apps.over(now, *id, flow.0)).count();
         });
@@ -516,6 +556,3 @@ fn ended(of: &mut VecDeque<(u64, OpId)>, upto: u64) -> Vec<OpId> {
     let n = of.iter().take_while(|one| one.0 <= upto).count();
     of.drain(..n).map(|one| one.1).collect()
 }
-        if self.stream_acked(now, flow, acked, out) {
-            return;
-        }

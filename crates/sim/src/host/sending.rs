@@ -236,7 +236,7 @@ impl Host {
     #[cold]
     fn finish(&mut self, now: Time, slot: u32, out: &mut impl Out<Packet>) {
         let sending = &self.send.slots[slot as usize];
-        let flow = sending.flow;
+        let (flow, gave_up) = (sending.flow, sending.sender.gave_up());
         self.send.finished.push(standing(sending, Some(now)));
         self.send.of.set(FlowId(flow), DONE);
         if self.send.slots[slot as usize].ready {
@@ -247,7 +247,10 @@ impl Host {
             self.send.free.push(slot);
         }
         if self.apps.is_some() {
-            self.flow_acked(now, FlowId(flow), out);
+            match gave_up {
+                true => self.flow_given_up(now, FlowId(flow), out),
+                false => self.flow_acked(now, FlowId(flow), out),
+            }
         }
         out.done();
     }

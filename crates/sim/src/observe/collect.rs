@@ -84,10 +84,16 @@ pub(crate) fn collect(
     }
 }
 
-/// Programs that the run waits for.
+/// All programs.
 fn programs(nodes: &[AnyNode]) -> Vec<ProgramRow> {
     let hosts = (0u32..).zip(nodes).filter_map(|(id, node)| Some((id, node.host()?.apps()?)));
-    let row = |(host, (traffic, ended))| ProgramRow { host, traffic, ended };
+    let row = |(host, (traffic, awaited, ended, waits_for))| ProgramRow {
+        host,
+        traffic,
+        awaited,
+        ended,
+        waits_for,
+    };
     hosts.flat_map(|(id, apps)| apps.ends().map(move |one| (id, one))).map(row).collect()
 }
 

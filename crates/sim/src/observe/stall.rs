@@ -3,7 +3,7 @@
 use crate::world::{AnyNode, World, machines};
 use forebay_engine::{EngineAccess, NodeId};
 use forebay_net::{CLASSES, Fabric};
-use forebay_record::{FlowRow, RunRecord, WaitsFor};
+use forebay_record::{FlowRow, ProgramRow, ProgramWait, RunRecord, WaitsFor};
 use forebay_transport::Sender;
 use forebay_units::{Span, Time};
 
@@ -208,4 +208,59 @@ pub(crate) fn watchdogs(nodes: &[AnyNode], world: &World, end: Time) -> Option<S
             "pause watchdog: ended {fired} pauses and dropped {dropped} packets at {first}{more}"
         )
     })
+}
+
+/// One sentence about programs that did not end: who gave up, and who waits for whom. None if all ended, and if the run ended first, `cut`, and
+/// no sender gave up.
+pub(crate) fn programs(record: &RunRecord, world: &World, cut: bool) -> Option<String> {
+    let mut left: Vec<&ProgramRow> = record.programs.iter().filter(|r| r.ended.is_none()).collect();
+    let gave_up = |flow: u32| {
+        let at = record.flows.binary_search_by_key(&flow, |row| row.flow).ok()?;
+        record.flows[at].gave_up
+    };
+    // First senders that gave up, then those who wait for them, then all others.
+    let rank = |row: &ProgramRow| match row.waits_for {
+        Some(ProgramWait::GaveUp { .. }) => 0,
+        Some(ProgramWait::Data(flow)) if gave_up(flow).is_some() => 1,
+        _ => 2,
+    };
+    let failed = left.iter().any(|row| rank(row) < 2);
+    if !failed && (cut || !left.iter().any(|row| row.awaited)) {
+        return None;
+    }
+    left.sort_by_key(|row| rank(row)); // stable
+    let name = |host: u32| &world.plan.names[host as usize];
+    let (from, to) = (
+        |flow: u32| name(world.common.flows[flow as usize].src),
+        |flow: u32| name(world.common.flows[flow as usize].dst),
+    );
+    let ms = |at: Time| format!("{:.3} ms", at.as_secs_f64() * 1e3);
+    let one = |row: &&ProgramRow| {
+        let host = name(row.host);
+        match row.waits_for {
+            Some(ProgramWait::GaveUp { flow, at }) => {
+                format!("{host} gave up sending to {} (flow {flow}, at {})", to(flow), ms(at))
+            }
+            Some(ProgramWait::Data(flow)) => match gave_up(flow) {
+                Some(at) => format!(
+                    "{host} waits for data from {}, which gave up (flow {flow}, at {})",
+                    from(flow),
+                    ms(at)
+                ),
+                None => format!("{host} waits for data from {} (flow {flow})", from(flow)),
+            },
+            Some(ProgramWait::Acks(flow)) => {
+                format!("{host} waits for acknowledgements from {} (flow {flow})", to(flow))
+            }
+            Some(ProgramWait::Signal) => format!("{host} waits for a notification"),
+            Some(ProgramWait::Time) | None => format!("{host} waits for a time"),
+        }
+    };
+    let first = left.iter().take(4).map(one).collect::<Vec<_>>().join("; ");
+    let more = match left.len().saturating_sub(4) {
+        0 => String::new(),
+        n => format!("; and {n} more"),
+    };
+    let all = record.programs.len();
+    Some(format!("{} of {all} programs did not end: {first}{more}", left.len()))
 }

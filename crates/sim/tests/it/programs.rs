@@ -1,7 +1,7 @@
 //! Programs: operations that wait for each other, connections that outlive a message, and their known times.
 
-use crate::common::scenario;
-use forebay_record::RunRecord;
+use crate::common::{run, scenario};
+use forebay_record::{ProgramWait, RunRecord};
 use forebay_scenario::model::Scenario;
 use forebay_scenario::program::{After, Error, Layout, Op, Ops, Signal, Source, Step};
 use forebay_sim::{Options, Outputs, Watch, simulate_into};
@@ -328,6 +328,101 @@ fn a_second_message_begins_with_the_window_that_the_first_one_left() {
     assert_eq!(same, lone(K));
     // A connection of its own waits for the ACKs of ten segments, then of twenty.
     assert!(fresh > lone(K) + 3_000_000, "{fresh}");
+}
+
+/// A star under Homa. Nothing that host 1 sends arrives: its sender gives up after 10, 20, 40, 80, 160 and 320 ms.
+fn homa(traffic: &str) -> Scenario {
+    scenario(&format!(
+        "version = 1\nname = \"t\"\nseeds = [1]\nstop = {{ time = \"2s\" }}\n\
+         [fabric]\nkind = \"star\"\nhosts = 4\nrouting = \"spray\"\n\
+         host_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\n\
+         [fabric.switch]\nbuffer = \"none\"\nclasses = 8\n\
+         [transport]\nkind = \"receiver-driven\"\nlaw = \"homa\"\nack_class = 7\n\
+         [[fabric.override]]\nwhere = \"host[1]\"\nloss = 1\n{traffic}"
+    ))
+}
+
+const TRIES: Span = Span::from_ms(630);
+
+/// A flow of a program of its own, which starts with the program, and one behind it.
+struct Pair;
+
+impl Source for Pair {
+    fn lay_out(&self, layout: &mut Layout<'_>) -> Result<(), Error> {
+        for (src, dst) in [(1, 0), (1, 2)] {
+            let flow = layout.flow(src, dst, Bytes::new(1_000), Time::MAX);
+            layout.push(flow);
+        }
+        let steps = vec![send(0, 1_000, After::NOTHING), send(1, 1_000, After::op(1))];
+        layout.program(1, 2, Box::new(List { steps, next: 0 }));
+        Ok(())
+    }
+}
+
+#[test]
+fn a_message_of_a_sender_that_gave_up_is_never_over() {
+    let record = ran(&homa("[[traffic]]\nkind = \"permutation\"\nsize = \"1KB\"\n"), Pair);
+    let at = Time::ZERO + TRIES;
+    let flows: Vec<_> = record.flows.iter().map(|row| (row.flow, row.gave_up)).collect();
+    assert_eq!((flows, record.not_started), (vec![(0, Some(at))], 1));
+    let row = record.programs[0];
+    assert_eq!((row.ended, row.waits_for), (None, Some(ProgramWait::GaveUp { flow: 0, at })));
+}
+
+#[test]
+fn those_who_wait_for_a_sender_that_gave_up_are_named() {
+    let listed = |first: &str| {
+        let last = "{ from = \"host[0]\", to = \"host[2]\", size = \"1KB\", after = \"b\" }";
+        let text = format!("[[traffic]]\nkind = \"list\"\nflows = [{first}\n{last}]\n");
+        let outcome = run(&homa(&text), 1, Options::default());
+        (outcome.record.not_started, outcome.warnings.join("\n"))
+    };
+    let dead = |start: &str| {
+        format!(
+            "{{ from = \"host[1]\", to = \"host[0]\", size = \"1KB\", {start}, fires = \"b\" }},"
+        )
+    };
+    let (left, said) = listed(&dead("at = \"0s\""));
+    assert_eq!(left, 1);
+    let wanted = "1 of 1 programs did not end: host[0] waits for data from host[1], which gave up (flow 0, at 630.000 ms)";
+    assert!(said.contains(wanted), "{said}");
+
+    let first =
+        "{ from = \"host[2]\", to = \"host[3]\", size = \"1KB\", at = \"0s\", fires = \"a\" },";
+    let (left, said) = listed(&format!("{first}\n{}", dead("after = \"a\"")));
+    assert_eq!(left, 1);
+    let wanted =
+        "2 of 3 programs did not end: host[1] gave up sending to host[0] (flow 1, at 630.003 ms)";
+    assert!(said.contains(wanted), "{said}");
+    assert!(
+        said.contains("; host[0] waits for data from host[1], which gave up (flow 1"),
+        "{said}"
+    );
+}
+
+#[test]
+fn programs_that_wait_for_each_other_are_named() {
+    let first = |recv_on: u32, send_on: u32| {
+        vec![recv(recv_on, 1_000, After::NOTHING), send(send_on, 1_000, After::op(1))]
+    };
+    let source = Given {
+        connections: vec![(0, 1), (1, 0), (2, 0)],
+        programs: vec![
+            (0, 1, first(1, 0)),
+            (1, 1, first(0, 1)),
+            (2, 1, vec![send(2, 1_000, After::NOTHING)]),
+        ],
+        links: Vec::new(),
+        flows: Vec::new(),
+    };
+    let sources: Vec<(usize, Arc<dyn Source>)> = vec![(0, Arc::new(source))];
+    let outputs = Outputs { sources, ..Outputs::default() };
+    let scenario = star(3, RDMA);
+    let outcome =
+        simulate_into(&scenario, 1, Options::default(), &Watch::default(), outputs).unwrap();
+    assert!(outcome.record.stalled);
+    let wanted = "2 of 3 programs did not end: host[0] waits for data from host[1] (flow 1); host[1] waits for data from host[0] (flow 0)";
+    assert_eq!(outcome.stall.as_deref(), Some(wanted));
 }
 
 /// A ring all-reduce of one rank, step by step: what it sends next is what it took last.
