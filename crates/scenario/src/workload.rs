@@ -63,7 +63,9 @@ pub fn flows_of(
     for (i, traffic) in scenario.traffic.iter().enumerate() {
         let packet = full_packet(scenario.transport_of(traffic));
         if let Some((_, source)) = sources.iter().find(|one| one.0 == i) {
+            let before = entries.laid_out();
             source.lay_out(&mut entries.layout(i, times(scenario, traffic), packet))?;
+            entries.count(i, entries.laid_out() - before)?;
             if !wanted() {
                 return Ok(None);
             }

@@ -328,6 +328,11 @@ impl<'a> Entries<'a> {
         }
     }
 
+    /// Flows laid out so far.
+    pub fn laid_out(&self) -> u128 {
+        (self.made.table.flows.len() + 2 * self.made.table.connections.len()) as u128
+    }
+
     /// Counts the flows that an entry will make.
     ///
     /// # Errors

@@ -425,6 +425,24 @@ fn programs_that_wait_for_each_other_are_named() {
     assert_eq!(outcome.stall.as_deref(), Some(wanted));
 }
 
+/// The two entries of the file are just small enough: 2 flows and 49,999,998. The program has three in place of the two.
+#[test]
+fn flows_of_a_program_count_for_the_most_that_a_run_may_have() {
+    let many = "[[traffic]]\nkind = \"incast\"\nfan_in = 1\nsize = \"1KB\"\nevery = \"1ns\"\nrounds = 49999998\n";
+    let source = Given {
+        connections: vec![(0, 1), (1, 0), (0, 1)],
+        programs: Vec::new(),
+        links: Vec::new(),
+        flows: Vec::new(),
+    };
+    let sources: Vec<(usize, Arc<dyn Source>)> = vec![(0, Arc::new(source))];
+    let outputs = Outputs { sources, ..Outputs::default() };
+    let scenario = star_with(2, RDMA, many);
+    let outcome = simulate_into(&scenario, 1, Options::default(), &Watch::default(), outputs);
+    let error = outcome.map(drop).unwrap_err().to_string();
+    assert!(error.starts_with("traffic[1]: makes about 50,000,001 flows"), "{error}");
+}
+
 /// A ring all-reduce of one rank, step by step: what it sends next is what it took last.
 #[derive(Clone, Debug)]
 struct Ring {
