@@ -240,8 +240,8 @@ pub(crate) fn with_python(
         // A name that no law has is said where the scenario is read.
         let Ok(like) = laws.flow(&law.like) else { return laws };
         let name = format!("{} (Python, in place of {})", law.name, law.like);
-        let (info, make) =
-            (LawInfo::of_program(name, String::new()), Arc::new(law.make.clone_ref(py)));
+        let info = LawInfo::of_program(name, String::new()).with_params(like.info().params());
+        let make = Arc::new(law.make.clone_ref(py));
         let made = Made { stands_for: StandIn { info, like }, make, raised: raised.clone() };
         laws.with_stand_in::<Flow>(&law.like, Arc::new(made))
     })

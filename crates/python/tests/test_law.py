@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import functools
+import re
 import sys
 import threading
 
@@ -62,6 +63,17 @@ def test_a_law_of_ones_own_decides_and_the_results_name_it():
     assert len(Fixed.seen) >= 2 * fast.flows.rows
     assert fast.laws == ["Fixed (Python, in place of reno)"]
     assert fast.resolved.startswith("# Flows under reno ran under Fixed, a law in Python")
+
+
+def test_the_log_of_a_law_has_the_parameters_of_the_law_that_it_stands_for(tmp_path):
+    logged = fb.scenario(BUSY).set(
+        {"transport.params": {"ecn": True}, "fabric.switch.ecn": {"k": "20KB"}, "output.law_log": {"flows": [0]}}
+    )
+    logged.run(seeds=1, laws={"reno": Fixed}, out=tmp_path / "run", progress=False)
+    (log,) = (tmp_path / "run").rglob("law-0-seed-1.log")
+    head = log.read_bytes()[:200]
+    assert b"Fixed (Python, in place of reno)" in head
+    assert re.search(rb"ecn.{1,8}true", head, re.DOTALL), head
 
 
 def test_what_a_law_raises_ends_the_run_and_is_raised():
