@@ -354,7 +354,9 @@ impl Host {
         let slot = self.send.slot(FlowId(flow)).expect("the sender of a connection never gives up");
         let sending = &mut self.send.slots[slot as usize];
         sending.awaits = awaits;
-        sending.sender.app_write(now, Bytes::new(bytes), false);
+        if bytes > 0 {
+            sending.sender.app_write(now, Bytes::new(bytes), false); // of nothing, some transports make a message
+        }
         self.wake_sender(now, slot);
         false
     }

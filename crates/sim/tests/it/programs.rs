@@ -401,6 +401,27 @@ fn those_who_wait_for_a_sender_that_gave_up_are_named() {
 }
 
 #[test]
+fn a_message_without_payload_ends_with_the_one_before_it() {
+    let unused = "[[traffic]]\nkind = \"permutation\"\nsize = \"1KB\"\n";
+    for scenario in [star(3, RDMA), homa(unused)] {
+        let sizes = [5_000, 0, 1_000, 0];
+        let sends = sizes.map(|bytes| send(0, bytes, After::NOTHING)).to_vec();
+        let recvs = sizes.map(|bytes| recv(0, bytes, After::NOTHING)).to_vec();
+        let source = Given {
+            connections: vec![(0, 2)],
+            programs: vec![(0, 1, sends), (2, 1, recvs)],
+            links: Vec::new(),
+            flows: Vec::new(),
+        };
+        let record = ran(&scenario, source);
+        let ended = ends(&record);
+        // The last acknowledgement comes after the last byte.
+        assert!(ended[0] > ended[1] && ended[0] < ended[1] + 3_000_000, "{ended:?}");
+        assert_eq!(record.totals.delivered_bytes, 6_000);
+    }
+}
+
+#[test]
 fn programs_that_wait_for_each_other_are_named() {
     let first = |recv_on: u32, send_on: u32| {
         vec![recv(recv_on, 1_000, After::NOTHING), send(send_on, 1_000, After::op(1))]
