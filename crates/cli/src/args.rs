@@ -563,6 +563,9 @@ pub struct Why {
     /// Explain this RPC (its row in rpcs.csv, from 0): request, server and response
     #[arg(long, value_name = "N", conflicts_with_all = ["p99", "size", "flow"], value_parser = an_rpc, allow_negative_numbers = true)]
     pub rpc: Option<u32>,
+    /// Explain the critical path of this collective (its row in collectives.csv of the seed, from 0) [default, if there are any: the slowest]
+    #[arg(long, value_name = "N", conflicts_with_all = ["p99", "size", "flow", "rpc"], value_parser = a_collective, allow_negative_numbers = true)]
+    pub collective: Option<u32>,
     /// Explain the slowest 1 % by slowdown
     #[arg(long)]
     pub p99: bool,
@@ -684,6 +687,11 @@ fn at_least_one(text: &str) -> Result<usize, String> {
 
 fn a_flow(text: &str) -> Result<u32, String> {
     text.trim().parse().map_err(|_| "flows are numbered 0, 1, 2, as in flows.csv".into())
+}
+
+fn a_collective(text: &str) -> Result<u32, String> {
+    let numbers = "collectives are numbered 0, 1, 2, as the rows of collectives.csv";
+    text.trim().parse().map_err(|_| numbers.into())
 }
 
 fn an_rpc(text: &str) -> Result<u32, String> {

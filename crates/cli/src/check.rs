@@ -136,7 +136,7 @@ pub fn check(args: &Check) -> Result<(), Failure> {
         row(
             label,
             match entry.kind {
-                TrafficKind::Rpc(_) => source(scenario, entry),
+                TrafficKind::Rpc(_) | TrafficKind::Collective(_) => source(scenario, entry),
                 _ => format!("{}: {about}{flows} flows per seed", source(scenario, entry)),
             },
         );

@@ -1,5 +1,7 @@
 //! `forebay why`: where the completion time of flows went, part by part.
 
+mod collective;
+
 use crate::args::Why;
 use crate::failure::Failure;
 use crate::{itself, say};
@@ -41,6 +43,10 @@ pub fn why(args: &Why) -> Result<(), Failure> {
             "flows of {} were under a law in Python, which a run directory does not have; ask in Python, r.why() of the run's results",
             dir.display()
         )));
+    }
+    let others = args.flow.is_some() || args.rpc.is_some() || args.size.is_some() || args.p99;
+    if args.collective.is_some() || !others && !run.collectives.is_empty() {
+        return collective::explain(args, &about, &scenario, run);
     }
     let chosen = choose(args, run, &about)?;
     let (flows, rpcs) = (chosen.wanted.flows.len(), chosen.wanted.rpcs.len());

@@ -3,20 +3,11 @@
 //! n ranks, S bytes ([`Schedule::size`]), B the rate of one direction of a rank's link, alpha the time of a message beyond its
 //! serialisation. Channels share the link. Source: Thakur, Rabenseifner and Gropp 2005; nccl-tests `doc/PERFORMANCE.md`.
 
-use crate::kinds::{Algorithm, Operation};
+use crate::kinds::{Algorithm, Operation, Ratio};
 use crate::schedule::Schedule;
 use forebay_units::{BitsPerSec, Bytes, Span};
 
 const PS_BITS: u128 = 8_000_000_000_000; // ps per byte at 1 bit/s
-
-/// A fraction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ratio {
-    /// Above the line.
-    pub over: u64,
-    /// Below the line, 1 or more.
-    pub under: u64,
-}
 
 impl Schedule {
     /// Bytes that a rank sends, over all channels, at most [`Bytes::MAX`]; none if there is no such rank.
@@ -82,12 +73,7 @@ impl Schedule {
 
     /// busbw over algbw: 2 (n - 1)/n of an all-reduce, 1 of a broadcast, (n - 1)/n of all else.
     pub fn bus_factor(&self) -> Ratio {
-        let n = u64::from(self.ranks);
-        match self.operation {
-            Operation::AllReduce => Ratio { over: 2 * (n - 1), under: n },
-            Operation::Broadcast => Ratio { over: 1, under: 1 },
-            _ => Ratio { over: n - 1, under: n },
-        }
+        self.operation.bus_factor(self.ranks)
     }
 
     /// S over the completion time, in 10^9 B/s.

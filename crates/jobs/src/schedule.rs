@@ -58,12 +58,21 @@ impl Schedule {
         (rank + self.ranks - by) % self.ranks
     }
 
-    /// Messages of the largest piece that is sent at once.
-    fn most_messages(&self) -> u64 {
+    /// Bytes of a channel that are sent at once, at most.
+    fn largest_piece(&self) -> u64 {
         let whole =
             self.operation == Operation::Broadcast || self.algorithm == Algorithm::HalvingDoubling;
-        let parts = if whole { self.parts.count() } else { 1 };
-        self.parts.messages(self.parts.start(parts, 0))
+        self.parts.start(if whole { self.parts.count() } else { 1 }, 0)
+    }
+
+    /// Messages of the largest piece that is sent at once.
+    pub fn most_messages(&self) -> u64 {
+        self.parts.messages(self.largest_piece())
+    }
+
+    /// Bytes of a message, at most.
+    pub fn largest_message(&self) -> Bytes {
+        Bytes::new(self.largest_piece().min(self.parts.message))
     }
 
     /// Operations of a sequence that are read before they can begin, so that none begins later than it could: 1 unless sends wait for a

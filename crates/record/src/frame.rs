@@ -208,6 +208,8 @@ mod tests {
                 "runs",
                 "connections",
                 "rpcs",
+                "collectives",
+                "steps",
                 "class_pauses",
                 "deadlocks",
                 "memory",

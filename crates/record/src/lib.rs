@@ -39,14 +39,16 @@ pub use dir::{
 pub use error::RecordError;
 pub use memory_series::{CacheSample, CreditsSample, MemorySample, MemorySeries};
 pub use rows::{
-    ClassArrivalRow, ClassPauseRow, ConnectionRow, CreditPool, CreditRow, DeadlockRow, FlowRow,
-    LIMITS, LinksRow, MemoryRow, NodeCounters, ProgramRow, ProgramWait, Quantity, RpcRow,
-    RunRecord, Series, UnfinishedRow, WAITS, WaitsFor,
+    ClassArrivalRow, ClassPauseRow, CollectiveRow, ConnectionRow, CreditPool, CreditRow,
+    DeadlockRow, FlowRow, LIMITS, LinksRow, MemoryRow, NodeCounters, ProgramRow, ProgramWait,
+    Quantity, RpcRow, RunRecord, Series, StepCause, StepKind, StepRow, UnfinishedRow, WAITS,
+    WaitsFor,
 };
 pub use stats::{Estimate, MIN_SEEDS_FOR_CI, jain, nearest_rank, student_t95};
 pub use summary::{
-    Absent, CENSORED, Distribution, FCT_DEFINITION, FlowClass, FlowCounts, HostMemory, IncastClass,
-    IncastSummary, Latency, Left, LeftFlows, Limits, LinkUse, MemorySummary, Network,
-    QUANTILE_DEFINITION, RPC_DEFINITION, RpcClass, RpcSummary, RunFacts, SUMMARY_FORMAT, ShutOut,
-    Status, Summary, Tier, Utilisation, combined_digest, hex,
+    Absent, CENSORED, COLLECTIVE_DEFINITION, CollectiveClass, CollectiveSummary, Distribution,
+    FCT_DEFINITION, FlowClass, FlowCounts, HostMemory, IncastClass, IncastSummary, Latency, Left,
+    LeftFlows, Limits, LinkUse, MemorySummary, Network, QUANTILE_DEFINITION, RPC_DEFINITION,
+    RpcClass, RpcSummary, RunFacts, SUMMARY_FORMAT, ShutOut, Status, Summary, Tier, Utilisation,
+    combined_digest, hex,
 };

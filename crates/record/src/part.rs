@@ -56,6 +56,10 @@ pub enum Part {
     Order,
     /// At the server of an RPC: reading the request, waiting for the requests before it, and work.
     Service,
+    /// A rank computed: a delay of a step or of the start, or a gap between collectives.
+    Compute,
+    /// A rank waited to learn that the receiver has posted a buffer for its message.
+    Posting,
     /// What the log does not tell.
     Unexplained,
 }
@@ -79,7 +83,7 @@ pub enum Family {
 
 impl Part {
     /// All of them, in the order of columns and bars.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 26] = [
         Self::Serialization,
         Self::Propagation,
         Self::Nic,
@@ -103,6 +107,8 @@ impl Part {
         Self::Copy,
         Self::Order,
         Self::Service,
+        Self::Compute,
+        Self::Posting,
         Self::Unexplained,
     ];
 
@@ -142,6 +148,8 @@ impl Part {
             Self::Copy => "copy",
             Self::Order => "earlier_messages",
             Self::Service => "service",
+            Self::Compute => "compute",
+            Self::Posting => "posting",
             Self::Unexplained => "unexplained",
         }
     }
@@ -172,6 +180,8 @@ impl Part {
             Self::Copy => "copy to the application",
             Self::Order => "earlier messages",
             Self::Service => "server",
+            Self::Compute => "computation",
+            Self::Posting => "notice of a posted buffer",
             Self::Unexplained => "unexplained",
         }
     }
@@ -186,6 +196,7 @@ impl Part {
             | Self::Pacing
             | Self::Application
             | Self::Credit
+            | Self::Posting
             | Self::Order => Family::Sender,
             Self::Queue => Family::Queues,
             Self::Pause => Family::Pauses,
@@ -196,6 +207,7 @@ impl Part {
             | Self::Pcie
             | Self::Iio
             | Self::Copy
+            | Self::Compute
             | Self::Service => Family::Host,
         }
     }

@@ -3,6 +3,7 @@
 use crate::human;
 use crate::memory_series::MemorySeries;
 use crate::part::Part;
+use forebay_jobs::{Algorithm, Operation, Ratio};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 
 /// Counters of one egress port over the whole run.
@@ -293,24 +294,24 @@ fn ratio(span: Span, ideal: Span) -> f64 {
     span.as_ps() as f64 / ideal.as_ps().max(1) as f64
 }
 
-/// One connection that carried RPCs.
+/// One connection that stays open: of RPCs, or from a rank of a collective to another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionRow {
     /// Index of the `[[traffic]]` entry it came from.
     pub traffic: u16,
-    /// Host that sends requests, as an index into [`RunRecord::hosts`].
+    /// Host that sends requests or messages, as an index into [`RunRecord::hosts`].
     pub client: u32,
-    /// Host that answers them, likewise.
+    /// Host that gets them, likewise.
     pub server: u32,
-    /// Stream of requests: a row of the flow table that counts its retransmissions.
+    /// Stream of requests or messages: a row of the flow table that counts its retransmissions.
     pub requests: u32,
-    /// Stream of responses, likewise.
-    pub responses: u32,
-    /// When its first RPC was issued.
+    /// Stream of responses, likewise; `None` of a collective.
+    pub responses: Option<u32>,
+    /// When its first RPC was issued, or its first message was handed over.
     pub start: Time,
-    /// When its last RPC was over and no other was to come; `None`: not by the end.
+    /// When its last RPC or collective was over and no other was to come; `None`: not by the end.
     pub done: Option<Time>,
-    /// Bytes of requests in order at the server since the end of the warm-up.
+    /// Bytes of requests in order at the server since the end of the warm-up; of messages, all.
     pub request_bytes: Bytes,
     /// Bytes of responses in order at the client since then.
     pub response_bytes: Bytes,
@@ -334,12 +335,73 @@ pub struct CreditPool {
 }
 
 impl ConnectionRow {
+    /// Whether it carries RPCs, not messages of a collective.
+    pub fn carries_rpcs(&self) -> bool {
+        self.responses.is_some()
+    }
+
+    /// Its rows of the flow table.
+    pub fn streams(&self) -> impl Iterator<Item = u32> {
+        [Some(self.requests), self.responses].into_iter().flatten()
+    }
+
     /// Payload delivered in order, both ways, per second from the later of its start and the end of the warm-up until it was
     /// done or the run ended, in Gb/s; `None` if that is no time.
     pub fn goodput_gbps(&self, warmup: Time, end: Time) -> Option<f64> {
-        let (from, to) = (self.start.max(warmup), self.done.unwrap_or(end).min(end));
+        let from = if self.carries_rpcs() { self.start.max(warmup) } else { self.start };
+        let to = self.done.unwrap_or(end).min(end);
         let bytes = self.request_bytes.get() + self.response_bytes.get();
         (to > from).then(|| bytes as f64 * 8.0 / (to.since(from).as_secs_f64() * 1e9))
+    }
+}
+
+/// One collective of one group of ranks that had begun.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CollectiveRow {
+    /// Index of the `[[traffic]]` entry it came from.
+    pub traffic: u16,
+    /// Group of ranks, counted within the entry.
+    pub group: u32,
+    /// How many collectives the group had begun before.
+    pub number: u32,
+    /// Operation.
+    pub operation: Operation,
+    /// Algorithm.
+    pub algorithm: Algorithm,
+    /// Ranks.
+    pub ranks: u32,
+    /// Size of the whole, as nccl-tests counts it.
+    pub bytes: Bytes,
+    /// When the first rank began.
+    pub start: Time,
+    /// When the last rank began; `None`: some rank had not by the end.
+    pub all_begun: Option<Time>,
+    /// When every rank had all of its data; `None`: not by the end.
+    pub end: Option<Time>,
+    /// Ranks that had all of their data by the end.
+    pub done: u32,
+    /// Host of the rank that was last to have its data, as an index into [`RunRecord::hosts`]; `None`: not by the end. Of several the lowest.
+    pub last: Option<u32>,
+    /// Mean over ranks of the time from having all data to the end of the collective; `None`: there is none.
+    pub wait: Option<Span>,
+}
+
+impl CollectiveRow {
+    /// From the begin of the first rank to the end.
+    pub fn completion(&self) -> Option<Span> {
+        self.end.map(|end| end.since(self.start))
+    }
+
+    /// Size over completion time, in Gb/s; `None` if that is no time.
+    pub fn algbw_gbps(&self) -> Option<f64> {
+        let span = self.completion().filter(|span| *span > Span::ZERO)?;
+        Some(self.bytes.get() as f64 * 8_000.0 / span.as_ps() as f64)
+    }
+
+    /// What links carry, in Gb/s: [`CollectiveRow::algbw_gbps`] times the factor of nccl-tests. A perfect collective has the rate of a link.
+    pub fn busbw_gbps(&self) -> Option<f64> {
+        let Ratio { over, under } = self.operation.bus_factor(self.ranks);
+        Some(self.algbw_gbps()? * over as f64 / under as f64)
     }
 }
 
@@ -731,6 +793,104 @@ pub enum ProgramWait {
     Time,
 }
 
+/// What an operation of a program does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StepKind {
+    /// Sends a message. Over when all of it is acknowledged.
+    Send,
+    /// Receives one.
+    Recv,
+    /// Takes a time, or joins what it waits for.
+    #[default]
+    Compute,
+    /// Waits for a time.
+    At,
+    /// Notifies a host.
+    Signal,
+    /// A rank begins a collective.
+    Begin,
+    /// A rank has all of its data.
+    End,
+}
+
+impl StepKind {
+    const ALL: [Self; 7] =
+        [Self::Send, Self::Recv, Self::Compute, Self::At, Self::Signal, Self::Begin, Self::End];
+
+    /// Word in tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Send => "send",
+            Self::Recv => "recv",
+            Self::Compute => "compute",
+            Self::At => "at",
+            Self::Signal => "signal",
+            Self::Begin => "begin",
+            Self::End => "end",
+        }
+    }
+
+    /// The kind that a word names.
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.word() == word)
+    }
+}
+
+/// What an operation waited for last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StepCause {
+    /// Nothing, or what was over before the operation was read.
+    #[default]
+    Nothing,
+    /// An operation of the same program, by number.
+    Step(u32),
+    /// A signal.
+    Signal,
+}
+
+/// An operation of a program of one host, as it was done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StepRow {
+    /// Index of the `[[traffic]]` entry.
+    pub traffic: u16,
+    /// Host, as an index into [`RunRecord::hosts`].
+    pub host: u32,
+    /// Program, counted at this host.
+    pub program: u32,
+    /// Place in the program.
+    pub number: u32,
+    /// What it does.
+    pub kind: StepKind,
+    /// First connection of a message, as an index into the flow table.
+    pub flow: Option<u32>,
+    /// Payload of a message.
+    pub bytes: Bytes,
+    /// When it began; `None`: not by the end.
+    pub begun: Option<Time>,
+    /// When it was over; `None`: not by the end.
+    pub over: Option<Time>,
+    /// What it waited for last.
+    pub cause: StepCause,
+    /// Connections over which its message is split. In no table.
+    pub stripes: u8,
+    /// Connection whose part of a message was over last. In no table.
+    pub last: Option<u32>,
+    /// Host and name of the signal that it sends, and after which time that comes; or waits for, at this host. In no table.
+    pub signal: Option<(u32, u32, Span)>,
+    /// How often that signal has to come. In no table.
+    pub count: u32,
+    /// Group and number of the collective that begins or ends. In no table.
+    pub collective: Option<(u32, u32)>,
+}
+
+impl StepRow {
+    /// Bytes of a message on the `nth` of the connections over which it is split.
+    pub fn share(&self, nth: u8) -> u64 {
+        let (bytes, parts) = (self.bytes.get(), u64::from(self.stripes.max(1)));
+        bytes / parts + u64::from(u64::from(nth) < bytes % parts)
+    }
+}
+
 /// Everything that one simulation leaves.
 #[derive(Clone, Debug, Default)]
 pub struct RunRecord {
@@ -748,8 +908,12 @@ pub struct RunRecord {
     pub class_arrivals: Vec<ClassArrivalRow>,
     /// Flows of the table that had not started by the end.
     pub not_started: u64,
-    /// Connections that carried RPCs.
+    /// Connections that stay open: those that carried RPCs, then those of collectives.
     pub connections: Vec<ConnectionRow>,
+    /// Collectives, by entry, group and number.
+    pub collectives: Vec<CollectiveRow>,
+    /// Operations of programs, by host, program and place, where they were logged.
+    pub steps: Vec<StepRow>,
     /// RPCs, by connection and in order of issue.
     pub rpcs: Vec<RpcRow>,
     /// Ports, in canonical order.
@@ -824,6 +988,8 @@ impl RunRecord {
             self.credits.len(),
             self.class_arrivals.len(),
             self.connections.len(),
+            self.collectives.len(),
+            self.steps.len(),
             self.rpcs.len(),
             self.ports.len(),
             self.links.len(),

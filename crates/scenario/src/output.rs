@@ -39,6 +39,9 @@ pub struct Output {
     /// Flows whose completion times are explained, part by part, in `why.csv` and the report (docs/why.md); each seed then runs twice. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<Why>,
+    /// Whether each operation of collectives has a row in steps.csv: when it began, when it was over, and what it waited for last. Default: false.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub steps: bool,
     /// Files in which tables are left. Default: "csv".
     #[serde(skip_serializing_if = "TableFormat::is_csv")]
     pub format: TableFormat,

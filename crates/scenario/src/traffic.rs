@@ -109,12 +109,16 @@ impl Traffic {
             self.check_law(judge, path, &common_path, common);
         }
         if common.rdma().is_some_and(|r| r.recovery == Recovery::GoBackZero)
-            && let TrafficKind::Rpc(_) = self.kind
+            && matches!(self.kind, TrafficKind::Rpc(_) | TrafficKind::Collective(_))
         {
             let text = format!(
                 "has streams, which never end, and {common_path}.recovery = \"go-back-0\" would send all of one again; write \"go-back-n\" there"
             );
             return judge.say(&at("kind"), text);
+        }
+        if matches!(self.kind, TrafficKind::Collective(_)) && !is_never(&self.until) {
+            let text = "ends no collective, which is over when all ranks have their data; leave it out, and write repeat for the number of collectives";
+            judge.say(&at("until"), text);
         }
         self.kind.check(judge, path, &around.run);
         if common.receiver_driven().is_some() {
@@ -122,10 +126,19 @@ impl Traffic {
         }
     }
 
-    /// Each write of an RPC is a message, whose header has four bytes for its size.
+    /// Each write on a connection is a message, whose header has four bytes for its size.
     fn check_message_sizes(&self, judge: &mut Judge<'_>, path: &str) {
-        let TrafficKind::Rpc(rpc) = &self.kind else { return };
         let most = f64::from(u32::MAX);
+        if let TrafficKind::Collective(collective) = &self.kind {
+            let largest = collective.schedules().map(|of| of.largest_message()).max();
+            if let Some(largest) = largest.filter(|bytes| bytes.get() > u32::MAX.into()) {
+                let text = format!(
+                    "sends {largest} at once, and a message of a receiver-driven transport has at most 4 GiB; write message, for instance \"1MiB\""
+                );
+                judge.say(&format!("{path}.bytes"), text);
+            }
+        }
+        let TrafficKind::Rpc(rpc) = &self.kind else { return };
         for (key, sizes) in [("request", Some(&rpc.request)), ("response", rpc.response.as_ref())] {
             let largest = sizes.and_then(|sizes| sizes.points.last());
             if largest.is_some_and(|(bytes, _)| *bytes > most) {

@@ -42,6 +42,8 @@ pub struct Outputs<'a> {
     pub follow: Option<&'a [u32]>,
     /// Whether that log has the queues that each of their packets found.
     pub details: bool,
+    /// Whether [`forebay_record::RunRecord::steps`] is filled, as the scenario's `output.steps` says.
+    pub steps: bool,
     /// Whether [`forebay_record::RunRecord::links`] is filled: all links over time, in at most 200 intervals.
     pub links: bool,
 }

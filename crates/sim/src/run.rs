@@ -305,6 +305,7 @@ impl<'a> Simulation<'a> {
         warnings.extend(stall::watchdogs(&nodes, &self.world, end));
         warnings.extend(stall::cut_off(&record, &self.world));
         warnings.extend(left.filter(|left| self.stall.as_ref() != Some(left)));
+        warnings.extend(stall::collectives(&record, &nodes, &self.world));
         Outcome { record, warnings, stall: self.stall, execution, followed }
     }
 }

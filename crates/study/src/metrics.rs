@@ -3,7 +3,8 @@
 //! A statistic of flows is taken within each seed and averaged across seeds, as in `summary.json`.
 
 use forebay_record::{
-    Distribution, Estimate, FlowClass, HostMemory, Latency, RpcClass, Summary, Total, columns,
+    CollectiveClass, Distribution, Estimate, FlowClass, HostMemory, Latency, RpcClass, Summary,
+    Total, columns,
 };
 
 /// One number of a summary.
@@ -20,6 +21,8 @@ pub struct Metric {
 enum Read {
     Flows(OfClass, OfDistribution),
     Incasts(OfDistribution),
+    /// Of collectives.
+    Collectives(OfCollectives),
     Rpcs(OfRpcs),
     /// Of RPCs, or of connections, of which none is left out.
     Tail(OfRpcClass, OfLatency, bool),
@@ -32,6 +35,7 @@ enum Read {
 
 type OfClass = fn(&FlowClass) -> &Distribution;
 type OfDistribution = fn(&Distribution) -> &Estimate;
+type OfCollectives = fn(&CollectiveClass) -> &Estimate;
 type OfRpcs = fn(&RpcClass) -> &Estimate;
 type OfRpcClass = fn(&RpcClass) -> &Latency;
 type OfLatency = fn(&Latency) -> &Estimate;
@@ -78,6 +82,13 @@ impl Metric {
                     Value { censored: all.censored, ..of(statistic(&all.completion_us)) }
                 }
             },
+            Read::Collectives(estimate) => match &summary.collective {
+                None => Value::default(),
+                Some(all) => {
+                    let all = &all.overall;
+                    Value { censored: all.censored, ..of(estimate(all)) }
+                }
+            },
             Read::Rpcs(estimate) => rpcs(summary).map_or(Value::default(), |r| of(estimate(r))),
             Read::Tail(latency, statistic, of_rpcs) => {
                 rpcs(summary).map_or(Value::default(), |r| Value {
@@ -117,6 +128,39 @@ const STATISTICS: [Named<OfDistribution>; 4] = [
     ("p50", "median", |d| &d.p50),
     ("p95", "95th percentile", |d| &d.p95),
     ("p99", "99th percentile", |d| &d.p99),
+];
+
+const COLLECTIVES: [Named<OfCollectives>; 7] = [
+    ("completion_us.mean", "mean completion time of collectives, microseconds", |c| {
+        &c.completion_us.mean
+    }),
+    ("completion_us.p50", "median completion time of collectives, microseconds", |c| {
+        &c.completion_us.p50
+    }),
+    (
+        "completion_us.p95",
+        "95th percentile of completion times of collectives, microseconds",
+        |c| &c.completion_us.p95,
+    ),
+    (
+        "completion_us.p99",
+        "99th percentile of completion times of collectives, microseconds",
+        |c| &c.completion_us.p99,
+    ),
+    ("algbw_gbps", "size of a collective over its completion time, Gb/s", |c| &c.algbw_gbps),
+    ("busbw_gbps", "bus bandwidth of collectives, Gb/s", |c| &c.busbw_gbps),
+    ("wait_us", "wait of ranks that have their data for the last rank, microseconds", |c| {
+        &c.wait_us
+    }),
+];
+
+const COLLECTIVE_COUNTS: [Named<Count>; 2] = [
+    ("collective.completed", "collectives that completed, over all seeds", |s| {
+        s.collective.as_ref().map_or(0.0, |c| c.overall.count as f64)
+    }),
+    ("collective.not_finished", "collectives that had begun and not ended by the end", |s| {
+        s.collective.as_ref().map_or(0.0, |c| c.overall.not_finished as f64)
+    }),
 ];
 
 const RPC_DISTRIBUTIONS: [Named<OfRpcClass>; 3] = [
@@ -463,6 +507,12 @@ pub fn all() -> Vec<Metric> {
         );
         all.push(metric(&name, &about, false, Read::Incasts(read)));
     }
+    all.extend(COLLECTIVES.map(|(name, about, read)| {
+        metric(&format!("collective.{name}"), about, false, Read::Collectives(read))
+    }));
+    all.extend(
+        COLLECTIVE_COUNTS.map(|(name, about, read)| metric(name, about, false, Read::Count(read))),
+    );
     for (what, about, class) in RPC_DISTRIBUTIONS {
         for (name, statistic, read) in TAIL {
             let (name, about) = (format!("rpc.{what}.{name}"), format!("{statistic} of {about}"));

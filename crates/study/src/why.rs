@@ -4,11 +4,11 @@
 //! or there is no answer.
 
 use forebay_record::About;
-use forebay_record::RunRecord;
 use forebay_record::why::{
-    Log, Part, Piece, Whose, WhyRow, calls, explain, explain_calls, is_explained, rows, rows_of,
-    share_of, slowest, slowest_rpcs,
+    Log, Part, Path, Piece, Whose, WhyRow, calls, explain, explain_calls, is_explained, path, rows,
+    rows_of, share_of, slowest, slowest_rpcs,
 };
+use forebay_record::{CollectiveRow, RunRecord};
 use forebay_scenario::model::{Output, Scenario, WhyFlows};
 use forebay_sim::{Options, Outputs, SimError, Simulation, Watch};
 use forebay_units::{Span, Time};
@@ -107,7 +107,7 @@ pub fn again(
     flows.extend(calls.iter().flat_map(|call| call.streams));
     let ends = wanted.flows.iter().filter_map(|flow| Some(times(run, *flow)?.1));
     let last = ends.chain(calls.iter().map(|call| call.completed)).max().unwrap_or_default();
-    let (second, log) = follow(scenario, run.seed, (&flows, last), how, stop)?;
+    let (second, log) = follow(scenario, run.seed, (&flows, last, false), how, stop)?;
     for flow in &wanted.flows {
         is_same(|| format!("flow {flow}"), times(&second, *flow), times(run, *flow))?;
     }
@@ -131,6 +131,42 @@ pub fn again(
     Ok(Answer { rows: all, waited: second.waited })
 }
 
+/// Where the time of a collective went.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CriticalPath {
+    /// Operations and messages from the begin of the collective to its end.
+    pub path: Path,
+    /// Its parts.
+    pub rows: Vec<WhyRow>,
+}
+
+/// Runs the seed of `run` again and returns the critical path of a collective, which is over.
+///
+/// # Errors
+/// See [`NoAnswer`].
+pub fn of_collective(
+    scenario: &Scenario,
+    run: &RunRecord,
+    of: &CollectiveRow,
+    how: Options,
+    stop: &dyn Fn() -> bool,
+) -> Result<CriticalPath, NoAnswer> {
+    let own = run.connections.iter().filter(|one| one.traffic == of.traffic);
+    let mut flows: Vec<u32> = own.flat_map(|one| one.streams()).collect();
+    flows.sort_unstable();
+    let last = of.end.unwrap_or_default();
+    let (second, log) = follow(scenario, run.seed, (&flows, last, true), how, stop)?;
+    let key = |row: &CollectiveRow| (row.traffic, row.group, row.number);
+    let times = |row: &CollectiveRow| Some((row.start, row.end?));
+    let there = second.collectives.iter().find(|row| key(row) == key(of));
+    let what =
+        || format!("collective {} of group {} of traffic[{}]", of.number, of.group, of.traffic);
+    is_same(what, there.and_then(times), times(of))?;
+    let found = there.and_then(|row| path(&log, &second, row)).unwrap_or_default();
+    let rows = found.rows(&log);
+    Ok(CriticalPath { path: found, rows })
+}
+
 /// Whether something took as long in the second run as in the first.
 fn is_same(
     what: impl Fn() -> String,
@@ -147,13 +183,13 @@ fn is_same(
 fn follow(
     scenario: &Scenario,
     seed: u64,
-    (flows, last): (&[u32], Time),
+    (flows, last, steps): (&[u32], Time, bool),
     options: Options,
     stop: &dyn Fn() -> bool,
 ) -> Result<(RunRecord, Log), NoAnswer> {
     let mut scenario = scenario.clone();
     scenario.output = Output { warmup: scenario.output.warmup, ..Output::default() };
-    let outputs = Outputs { follow: Some(flows), ..Outputs::default() };
+    let outputs = Outputs { follow: Some(flows), steps, ..Outputs::default() };
     let mut simulation =
         Simulation::with_outputs(&scenario, seed, options, outputs).map_err(NoAnswer::Refused)?;
     // At an end nothing has happened yet.

@@ -45,7 +45,7 @@ pub(super) const KEYS: &[(&str, &str)] = &[
     ("incast", "Rounds of incasts; absent if no traffic entry makes any."),
     (
         "completion_us",
-        "From the first start of a round of an incast to the last delivery of it, in microseconds.",
+        "From the first start of a round of an incast to the last delivery of it, or from the begin of the first rank of a collective to its end, in microseconds.",
     ),
     (
         "paused_share",
@@ -172,6 +172,13 @@ pub(super) const KEYS: &[(&str, &str)] = &[
         "Share of the time for which packets queued in the NIC for IIO slots, too few even for an idle memory.",
     ),
     ("descriptors", "Share of the time for which packets queued in the NIC for descriptors."),
+    ("collective", "Collectives; not there if no traffic entry makes any."),
+    ("collective_definition", "Definitions of completion, bandwidths and wait of collectives."),
+    (
+        "wait_us",
+        "Time from having all data to the end of the collective, in microseconds, mean over ranks and collectives.",
+    ),
+    ("last_rank_share", "Share of the collectives in which last_rank was the last."),
     ("rpc", "RPCs; not there if no traffic entry makes any."),
     ("rpc_definition", "Definitions of latency, goodput and fairness of RPCs."),
     ("issued", "RPCs that clients issued, summed over seeds."),

@@ -4,6 +4,7 @@
 //! ports in the summary, the metrics of these and the report. A new counter of a port is a field and a column in [`ports`].
 //! Invariant: a name means the same wherever it appears.
 
+mod collectives;
 mod credits;
 mod flows;
 mod keys;
@@ -186,7 +187,7 @@ pub struct Explained {
 }
 
 /// The tables, in the order of the manifest.
-pub(crate) const TABLES: [&dyn TableOf; 17] = [
+pub(crate) const TABLES: [&dyn TableOf; 19] = [
     &runs::HOSTS,
     &flows::FLOWS,
     &unfinished::UNFINISHED,
@@ -198,6 +199,8 @@ pub(crate) const TABLES: [&dyn TableOf; 17] = [
     &runs::RUNS,
     &rpcs::CONNECTIONS,
     &rpcs::RPCS,
+    &collectives::COLLECTIVES,
+    &collectives::STEPS,
     &pauses::CLASS_PAUSES,
     &pauses::DEADLOCKS,
     &memory::MEMORY,

@@ -1,4 +1,4 @@
-//! `connections.csv` and `rpcs.csv`, in run directories of scenarios that have such traffic and in no others.
+//! `connections.csv` and `rpcs.csv`, in run folders of scenarios that have such traffic and in no others.
 
 use super::{Cell, Of};
 use super::{IDEAL_LATENCY_DEFINITION, columns};
@@ -33,20 +33,20 @@ pub(super) static CONNECTIONS: Of<Connection> = Of {
         Ok(())
     },
     columns: columns! { Connection:
-        ["connection" "" "Index of a connection that carried RPCs: the row of connections.csv.",
+        ["connection" "" "Index of a connection that stays open: the row of connections.csv.",
             = |c, _| Number(c.index) => |c, cell| c.index = cell.number()?]
         ["traffic" "" "", = |c, _| Number(c.row.traffic.into()) => |c, cell| c.row.traffic = cell.small()?]
-        ["client" "" "Name of the host that sends requests.", = |c, of| of.host(c.row.client) => |c, cell| c.row.client = cell.host()?]
-        ["server" "" "Name of the host that answers requests.", = |c, of| of.host(c.row.server) => |c, cell| c.row.server = cell.host()?]
-        ["request_flow" "" "The connection's stream of requests, as an index into the flow table. flows.csv counts its retransmissions.",
+        ["client" "" "Name of the host that sends requests, or messages of a collective.", = |c, of| of.host(c.row.client) => |c, cell| c.row.client = cell.host()?]
+        ["server" "" "Name of the host that answers requests, or gets messages of a collective.", = |c, of| of.host(c.row.server) => |c, cell| c.row.server = cell.host()?]
+        ["request_flow" "" "The connection's stream of requests or messages, as an index into the flow table. flows.csv counts its retransmissions.",
             = |c, _| Number(c.row.requests.into()) => |c, cell| c.row.requests = cell.small()?]
-        ["response_flow" "" "The connection's stream of responses, as an index into the flow table. Absent from flows.csv if it carried nothing.",
-            = |c, _| Number(c.row.responses.into()) => |c, cell| c.row.responses = cell.small()?]
-        ["opened_ps" "ps" "Virtual time at which the connection's first RPCs were issued, in picoseconds.",
+        ["response_flow" "" "The connection's stream of responses, as an index into the flow table. Absent from flows.csv if it carried nothing. Empty of a collective.",
+            = |c, _| Maybe(c.row.responses.map(u64::from)) => |c, cell| c.row.responses = cell.small_or_none()?]
+        ["opened_ps" "ps" "Virtual time at which the connection's first RPCs were issued, or its first message was handed over, in picoseconds.",
             = |c, _| Number(c.row.start.as_ps()) => |c, cell| c.row.start = Time::from_ps(cell.number()?)]
-        ["done_ps" "ps" "Virtual time at which the connection's last RPC was complete, in picoseconds; empty if RPCs were missing at the end.",
+        ["done_ps" "ps" "Virtual time at which the connection's last RPC or collective was complete, in picoseconds; empty if some were missing at the end.",
             = |c, _| Maybe(c.row.done.map(Time::as_ps)) => |c, cell| c.row.done = cell.maybe()?.map(Time::from_ps)]
-        ["request_goodput_bytes" "bytes" "Bytes of requests in order at the server since the end of the warm-up.",
+        ["request_goodput_bytes" "bytes" "Bytes of requests in order at the server since the end of the warm-up. Of a collective: bytes of messages in the whole run.",
             = |c, _| Number(c.row.request_bytes.get()) => |c, cell| c.row.request_bytes = Bytes::new(cell.number()?)]
         ["response_goodput_bytes" "bytes" "Bytes of responses in order at the client since the end of the warm-up.",
             = |c, _| Number(c.row.response_bytes.get()) => |c, cell| c.row.response_bytes = Bytes::new(cell.number()?)]
@@ -83,7 +83,7 @@ const BLANK: ConnectionRow = ConnectionRow {
     client: 0,
     server: 0,
     requests: 0,
-    responses: 0,
+    responses: None,
     start: Time::ZERO,
     done: None,
     request_bytes: Bytes::ZERO,
@@ -111,11 +111,13 @@ pub(super) static RPCS: Of<RpcRow> = Of {
         completed: Time::MAX,
         ideal: Span::ZERO,
     },
-    any: |run| !run.connections.is_empty(),
+    any: |run| run.connections.iter().any(ConnectionRow::carries_rpcs),
     each: |run, row| run.rpcs.iter().try_for_each(row),
     take: |run, row| {
-        if row.connection as usize >= run.connections.len() {
-            return Err("the connection is not in connections.csv");
+        match run.connections.get(row.connection as usize) {
+            None => return Err("the connection is not in connections.csv"),
+            Some(one) if !one.carries_rpcs() => return Err("the connection has no response_flow"),
+            Some(_) => {}
         }
         if row.completed < row.issued {
             return Err("completed_ps is before issued_ps");

@@ -196,6 +196,11 @@ impl Cell<'_> {
         T::try_from(self.number()?).map_err(large)
     }
 
+    /// `None` if it is empty.
+    pub fn small_or_none<T: TryFrom<u64>>(&self) -> Result<Option<T>, RecordError> {
+        if self.text().is_empty() { Ok(None) } else { self.small().map(Some) }
+    }
+
     /// A number that need not be whole.
     pub fn float<T: FromStr>(&self) -> Result<T, RecordError> {
         self.parse(self.text())
@@ -252,6 +257,15 @@ impl Cell<'_> {
                 Err(self.rows.wrong(&format!("{name} is neither true nor false")))
             }
         }
+    }
+
+    /// What a word names.
+    pub fn word<T>(&self, named: fn(&str) -> Option<T>) -> Result<T, RecordError> {
+        let text = self.text();
+        named(text).ok_or_else(|| {
+            let name = self.rows.name(self.at);
+            self.rows.wrong(&format!("{name} \"{text}\" is not known"))
+        })
     }
 
     pub fn part(&self) -> Result<Part, RecordError> {

@@ -12,7 +12,7 @@ use crate::about::About;
 use crate::memory_series::{MemorySample, MemorySeries};
 use crate::rows::{FlowRow, RpcRow, RunRecord, Series};
 use forebay_units::{Time, human};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use wire::Packets;
 
 /// Name of the trace in a run directory.
@@ -58,11 +58,9 @@ enum Note {
 /// Flows and RPCs, by the host that begins them.
 fn slices(out: &mut Packets, process: u64, run: &RunRecord) {
     let host = |index: u32| run.hosts[index as usize].as_str();
-    let streams = |row: &&FlowRow| {
-        run.connections.iter().all(|c| c.requests != row.flow && c.responses != row.flow)
-    };
+    let streams: BTreeSet<u32> = run.connections.iter().flat_map(|c| c.streams()).collect();
     let mut by_host: BTreeMap<u32, Vec<Slice>> = BTreeMap::new();
-    for row in run.flows.iter().filter(streams) {
+    for row in run.flows.iter().filter(|row| !streams.contains(&row.flow)) {
         by_host.entry(row.src).or_default().push(flow(row, host(row.dst), run.end));
     }
     for row in &run.rpcs {

@@ -14,8 +14,12 @@ use std::fmt::Write;
 
 /// Latency of measured RPCs by traffic entry.
 pub(super) fn distribution(about: &About, runs: &[RunRecord]) -> Option<Figure> {
-    let mut entries: Vec<u16> =
-        runs.iter().flat_map(|r| &r.connections).map(|c| c.traffic).collect();
+    let mut entries: Vec<u16> = runs
+        .iter()
+        .flat_map(|r| &r.connections)
+        .filter(|c| c.carries_rpcs())
+        .map(|c| c.traffic)
+        .collect();
     entries.sort_unstable();
     entries.dedup();
     let class = |entry: u16| {

@@ -8,8 +8,8 @@ use crate::human::{bytes, count, percent, sig2, sig3};
 use crate::rows::{RunRecord, WaitsFor};
 use crate::stats::Estimate;
 use crate::summary::{
-    CENSORED, FCT_DEFINITION, FEW_FLOWS, FlowClass, Left, QUANTILE_DEFINITION, RpcSummary, Status,
-    Summary,
+    CENSORED, CollectiveClass, CollectiveSummary, FCT_DEFINITION, FEW_FLOWS, FlowClass, Left,
+    QUANTILE_DEFINITION, RpcSummary, Status, Summary,
 };
 use crate::svg::esc;
 use std::fmt::Write;
@@ -87,6 +87,7 @@ pub(super) fn verdict(about: &About, summary: &Summary) -> String {
             sig3(p99)
         ));
     }
+    said.extend(summary.collective.iter().map(|of| collectives(&of.overall)));
     said.extend(queries(summary));
     said.extend(summary.rpc.as_ref().map(rpcs));
     said.push(drops(summary, about.faults.is_empty()));
@@ -130,7 +131,7 @@ fn flows(summary: &Summary) -> Option<String> {
         (n, _) => format!("{} ran.", human::counted(n as usize, "endless flow")),
     };
     Some(match (finite, flows.not_finished) {
-        (0, _) if summary.rpc.is_some() => return None,
+        (0, _) if summary.rpc.is_some() || summary.collective.is_some() => return None,
         (0, _) if flows.endless > 0 => endless(),
         (0, _) => "No flow started.".to_string(),
         (1, 0) => "The one flow completed.".into(),
@@ -247,6 +248,35 @@ fn cut_off(summary: &Summary) -> String {
     words
 }
 
+/// How long collectives took.
+fn collectives(of: &CollectiveClass) -> String {
+    let late = match of.not_finished {
+        0 => String::new(),
+        n => format!("{} did not end. ", human::counted(n as usize, "collective")),
+    };
+    let took = &of.completion_us;
+    let (Some(mean), Some(p99), Some(busbw)) = (took.mean.mean, took.p99.mean, of.busbw_gbps.mean)
+    else {
+        return late.trim_end().into();
+    };
+    let busbw = human::gbps(busbw);
+    match of.count {
+        1 => format!(
+            "{late}The collective completed in {}, with a bus bandwidth of {busbw}. {} was the last rank.",
+            micro(mean),
+            of.last_rank
+        ),
+        n => format!(
+            "{late}{} collectives completed in {} on average, 99 % in at most {}, with a bus bandwidth of {busbw}. {} was the last rank of {}.",
+            count(n),
+            micro(mean),
+            micro(p99),
+            of.last_rank,
+            percent(of.last_rank_share)
+        ),
+    }
+}
+
 fn rpcs(rpc: &RpcSummary) -> String {
     let all = &rpc.overall;
     let mut words = format!(
@@ -343,6 +373,7 @@ pub(super) fn tiles(summary: &Summary) -> String {
     let flows = &summary.flows;
     let finite = flows.completed + flows.not_finished;
     let mut tiles: Vec<(String, String, String)> = Vec::new();
+    tiles.extend(summary.collective.iter().flat_map(collective_tiles));
     if let (Some(small), true) = (summary.size_classes.first(), summary.size_classes.len() > 1) {
         tiles.push(slowdown_tile(&format!("p99 slowdown, {}", pretty(&small.name)), small));
     }
@@ -362,7 +393,8 @@ pub(super) fn tiles(summary: &Summary) -> String {
         ));
     }
     let mut completed: Option<(String, String, String)> = None;
-    if finite > 0 || (flows.endless == 0 && summary.rpc.is_none()) {
+    let on_connections = summary.rpc.is_some() || summary.collective.is_some();
+    if finite > 0 || (flows.endless == 0 && !on_connections) {
         let share = flows.completed as f64 / finite.max(1) as f64;
         let not_started = match flows.not_started {
             0 => String::new(),
@@ -376,7 +408,7 @@ pub(super) fn tiles(summary: &Summary) -> String {
                 n => format!("{} of {} not finished{not_started}", count(n), count(finite)),
             },
         ));
-    } else if summary.rpc.is_none() {
+    } else if !on_connections {
         let seeds = summary.seeds.len().max(1) as u64;
         let (each, of) = match (flows.endless % seeds, seeds) {
             (0, 2..) => {
@@ -636,6 +668,43 @@ fn slowdown_tile(name: &str, class: &FlowClass) -> (String, String, String) {
         shown,
         format!("{spread}median {median}{}", left_out(class.censored, class.not_finished)),
     )
+}
+
+/// Completion time and bus bandwidth of each traffic entry, of the first few.
+fn collective_tiles(of: &CollectiveSummary) -> Vec<(String, String, String)> {
+    const ENTRIES: usize = 2;
+    let classes = match of.traffic_classes.is_empty() {
+        true => std::slice::from_ref(&of.overall),
+        false => &of.traffic_classes[..of.traffic_classes.len().min(ENTRIES)],
+    };
+    let tiles = |class: &CollectiveClass| {
+        let (entry, name) = class.name.split_once(' ').unwrap_or(("", &class.name));
+        let entry = if classes.len() > 1 { format!(", {entry}") } else { String::new() };
+        let shown = |of: &Estimate| of.mean.map_or("–".into(), micro);
+        let took = &class.completion_us;
+        let spread = match class.count {
+            0 | 1 => String::new(),
+            n => format!("; {} of them, p99 {}", count(n), shown(&took.p99)),
+        };
+        let late = left_out(class.censored, class.not_finished);
+        let last = match class.last_rank.as_str() {
+            "" => String::new(),
+            host => format!("; last rank {host}, others waited {}", shown(&class.wait_us)),
+        };
+        [
+            (
+                format!("Completion time{entry}"),
+                marked(shown(&took.mean), class.censored),
+                format!("{name}{spread}{late}"),
+            ),
+            (
+                format!("Bus bandwidth{entry}"),
+                gbps(class.busbw_gbps.mean),
+                format!("size over time: {}{last}", gbps(class.algbw_gbps.mean)),
+            ),
+        ]
+    };
+    classes.iter().flat_map(tiles).collect()
 }
 
 fn latency_tile(rpc: &RpcSummary) -> (String, String, String) {

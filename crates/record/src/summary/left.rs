@@ -75,7 +75,7 @@ fn shut_out(about: &About, runs: &[RunRecord]) -> Vec<ShutOut> {
     for run in runs {
         let half = run.end.as_ps() / 2;
         let streams: std::collections::BTreeSet<u32> =
-            run.connections.iter().flat_map(|c| [c.requests, c.responses]).collect();
+            run.connections.iter().flat_map(|c| c.streams()).collect();
         for flow in run.flows.iter().filter(|flow| !streams.contains(&flow.flow)) {
             let entry = entries.entry(flow.traffic).or_default();
             entry.flows += 1;

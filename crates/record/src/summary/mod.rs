@@ -4,6 +4,7 @@
 //! confidence interval speaks of independent simulations. Counts are sums over seeds. Port
 //! counters cover each whole simulation, warm-up included; flow statistics leave the warm-up out.
 
+mod collective;
 mod compute;
 mod incast;
 mod left;
@@ -12,6 +13,7 @@ mod rpc;
 mod text;
 
 pub use crate::stats::hex;
+pub use collective::{COLLECTIVE_DEFINITION, CollectiveClass, CollectiveSummary};
 pub use incast::{IncastClass, IncastSummary};
 pub use left::{Left, LeftFlows, ShutOut};
 pub use memory::{HostMemory, Limits, MemorySummary};
@@ -85,6 +87,9 @@ pub struct Summary {
     /// Rounds of incasts; absent if no traffic entry makes any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incast: Option<IncastSummary>,
+    /// Collectives; absent if no traffic entry makes any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collective: Option<CollectiveSummary>,
     /// Measured RPCs; absent if no traffic entry makes any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rpc: Option<RpcSummary>,
@@ -106,10 +111,10 @@ pub struct Summary {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// Every seed ran to its own end, and every flow with an end has ended.
+    /// Every seed ran to its own end, and every flow with an end and every collective has ended.
     #[default]
     Complete,
-    /// Every seed ran to its own end, and some flows with an end had not ended by then.
+    /// Every seed ran to its own end, and some flows with an end or collectives had not ended by then.
     Unfinished,
     /// A seed was cut short or is missing.
     Interrupted,

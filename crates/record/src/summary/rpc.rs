@@ -120,8 +120,12 @@ pub struct Latency {
 
 /// The RPCs of a run; `None` if it has no connection that carries them.
 pub(super) fn summary(about: &About, runs: &[RunRecord]) -> Option<RpcSummary> {
-    let mut entries: Vec<u16> =
-        runs.iter().flat_map(|r| &r.connections).map(|c| c.traffic).collect();
+    let mut entries: Vec<u16> = runs
+        .iter()
+        .flat_map(|r| &r.connections)
+        .filter(|c| c.carries_rpcs())
+        .map(|c| c.traffic)
+        .collect();
     entries.sort_unstable();
     entries.dedup();
     if entries.is_empty() {
@@ -136,7 +140,7 @@ pub(super) fn summary(about: &About, runs: &[RunRecord]) -> Option<RpcSummary> {
         issued: rpcs().count() as u64,
         not_completed: rpcs().filter(|rpc| rpc.latency().is_none()).count() as u64,
         in_warmup: rpcs().filter(|rpc| rpc.issued < about.warmup).count() as u64,
-        overall: class("all".into(), about, runs, |_| true),
+        overall: class("all".into(), about, runs, ConnectionRow::carries_rpcs),
         traffic_classes: if entries.len() > 1 { classes.collect() } else { Vec::new() },
     })
 }

@@ -1,5 +1,6 @@
 //! The summary as a few aligned lines for a terminal.
 
+mod collective;
 mod memory;
 mod rpc;
 
@@ -107,6 +108,7 @@ impl Summary {
                 lines.push(class_line(&self.overall, width, counts));
             }
         }
+        lines.extend(self.collective.iter().flat_map(collective::lines));
         lines.extend(self.rpc.iter().flat_map(|rpc| rpc::lines(rpc, width)));
         lines.extend(self.memory.iter().flat_map(memory::lines));
         lines.extend(self.network_lines());
@@ -129,6 +131,10 @@ impl Summary {
         let rpcs = self.rpc.iter().flat_map(|rpc| rpc.traffic_classes.iter().chain([&rpc.overall]));
         flows.filter(|class| class.count > 0).any(|class| class.censored)
             || rpcs.filter(|class| class.count > 0).any(|class| class.censored)
+            || self
+                .collective
+                .as_ref()
+                .is_some_and(|of| of.overall.count > 0 && of.overall.censored)
             || self.incast.as_ref().is_some_and(|incast| incast.overall.censored)
     }
 
@@ -146,7 +152,12 @@ impl Summary {
             Status::Complete => line.add(Tone::Good, "complete"),
             Status::Unfinished => {
                 let left = self.flows.not_finished + self.flows.not_started;
-                let left = crate::human::counted(left as usize, "flow");
+                let left = match &self.collective {
+                    Some(of) if left == 0 => {
+                        crate::human::counted(of.overall.not_finished as usize, "collective")
+                    }
+                    _ => crate::human::counted(left as usize, "flow"),
+                };
                 line.add(Tone::Warn, format!("{left} UNFINISHED"))
             }
             Status::Interrupted => line.add(Tone::Bad, "INTERRUPTED, partial"),
@@ -397,8 +408,9 @@ impl Summary {
     }
 
     fn interval_note(&self) -> Option<String> {
+        let of_collectives = self.collective.as_ref().map(|of| &of.overall.completion_us.mean);
         let of_rpcs = self.rpc.as_ref().map(|rpc| &rpc.overall.latency_us.p99);
-        match of_rpcs.unwrap_or(&self.overall.slowdown.p99) {
+        match of_collectives.or(of_rpcs).unwrap_or(&self.overall.slowdown.p99) {
             Estimate { ci95: Some(_), .. } => {
                 Some("±: 95 % confidence interval of the mean across seeds".into())
             }

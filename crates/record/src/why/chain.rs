@@ -99,6 +99,57 @@ pub fn explain_calls(log: &Log, calls: &[Call]) -> Vec<Option<Vec<Piece>>> {
     calls.iter().map(|call| of_call(log, &index, call)).collect()
 }
 
+/// A message on a stream that stays open.
+#[derive(Clone, Copy)]
+pub(super) struct Sent {
+    /// The stream.
+    pub stream: u32,
+    /// Which one of its stream, from 1 on.
+    pub number: u32,
+    /// Where it begins and ends in its stream.
+    pub bytes: (u64, u64),
+    /// When it was written.
+    pub written: Time,
+}
+
+impl Sent {
+    fn way(&self, log: &Log) -> Option<Way> {
+        let flow = *log.stream(self.stream)?;
+        let message = Message { stream: self.stream, number: self.number, bytes: self.bytes };
+        Some(match flow.on_credit {
+            true => Way { flow, message: Some(message), upto: self.bytes.1 - self.bytes.0 },
+            false => Way { flow, message: None, upto: self.bytes.1 },
+        })
+    }
+
+    /// An index of a log with these messages.
+    pub fn index<'a>(log: &'a Log, all: impl Iterator<Item = Self>) -> Index<'a> {
+        let messages: Vec<Message> = all.filter_map(|one| one.way(log)?.message).collect();
+        Index::of(log, &messages)
+    }
+
+    /// From the write to `done`, when the application at the receiver had all of it.
+    pub fn delivered(&self, log: &Log, index: &Index<'_>, done: Time) -> Option<Vec<Piece>> {
+        let way = self.way(log)?;
+        Some(way.pieces(log, index, way.within(self.written, done)))
+    }
+
+    /// From the write to `done`, when its sender had the last acknowledgement.
+    pub fn acknowledged(&self, log: &Log, index: &Index<'_>, done: Time) -> Option<Vec<Piece>> {
+        let way = self.way(log)?;
+        let came = way.came(index)?.clamp(self.written, done);
+        // Reading by cores is no part of an acknowledgement.
+        let mut there = way.within(self.written, came);
+        there.host[1].memory = false;
+        let mut all = way.pieces(log, index, there);
+        let flow = way.within(came, done);
+        let mut walk = Walk::new(log, index, (&flow, way.number()));
+        walk.acknowledgement();
+        all.extend(walk.end(Part::Unexplained));
+        Some(all)
+    }
+}
+
 /// One way of an RPC.
 struct Way {
     flow: FollowedFlow,

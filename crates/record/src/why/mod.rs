@@ -10,6 +10,7 @@ mod few;
 mod index;
 mod log;
 mod open;
+mod path;
 mod rows;
 mod sums;
 mod trace;
@@ -23,6 +24,7 @@ pub use log::{
     Packets, Paused, Received, Role, SenderEvent, Waits,
 };
 pub use open::{OpenFlow, open_flows, open_lines, open_sentence};
+pub use path::{Path, PathHop, PathPiece, path};
 pub use rows::{calls, is_explained, rows, rows_of, share_of, slowest, slowest_rpcs};
 pub use sums::{By, Line, count, lines, number_of, sentence, sentences, tier};
 pub use trace::{Hop, Trace, Trip, packets, trace};

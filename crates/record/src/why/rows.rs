@@ -45,7 +45,7 @@ pub fn calls(run: &RunRecord) -> Vec<Call> {
         upto = [upto[0] + size[0], upto[1] + size[1]];
         let of = &run.connections[connection as usize];
         if row.latency().is_some() {
-            let streams = [of.requests, of.responses];
+            let streams = [of.requests, of.responses.unwrap_or(of.requests)];
             let (issued, completed) = (row.issued, row.completed);
             calls.push(Call { rpc, number, streams, upto, size, issued, completed });
         }
@@ -67,7 +67,7 @@ pub fn slowest_rpcs(run: &RunRecord, warmup: Time, most: impl Fn(usize) -> usize
 
 impl Log {
     /// Name of the port that sends on a link.
-    fn port(&self, link: u32) -> String {
+    pub(super) fn port(&self, link: u32) -> String {
         let of = self.links[link as usize];
         format!("{}->{}", self.names[of.from as usize], self.names[of.to as usize])
     }

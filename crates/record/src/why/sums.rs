@@ -69,7 +69,7 @@ pub fn tier(port: &str) -> String {
 
 impl Line {
     /// The port that nearly all of it was spent at, else the place with the number of its ports.
-    fn at(&self) -> String {
+    pub fn at(&self) -> String {
         let most = self.ports.iter().max_by_key(|(_, ps)| **ps);
         match most {
             None => String::new(),

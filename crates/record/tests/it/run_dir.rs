@@ -4,10 +4,12 @@ use crate::support::{
     about, run, with_class_pauses, with_credits, with_links, with_memory_series, with_rpcs,
     with_why,
 };
+use forebay_jobs::{Algorithm, Operation};
 use forebay_record::why::{Part, Whose, WhyRow};
 use forebay_record::{
-    About, FlowRow, IfExists, Quantity, RunDir, RunRecord, Series, Status, Summary, UnfinishedRow,
-    Volatile, WaitsFor, columns, explain, partial_of, save,
+    About, CollectiveRow, FlowRow, IfExists, Quantity, RunDir, RunRecord, Series, Status,
+    StepCause, StepKind, StepRow, Summary, UnfinishedRow, Volatile, WaitsFor, columns, explain,
+    partial_of, save,
 };
 use forebay_units::{Bytes, Span, Time};
 use std::collections::BTreeSet;
@@ -64,6 +66,8 @@ fn assert_same(a: &RunRecord, b: &RunRecord) {
     assert_eq!(a.class_arrivals, b.class_arrivals);
     assert_eq!(a.connections, b.connections);
     assert_eq!(a.rpcs, b.rpcs);
+    assert_eq!(a.collectives, b.collectives);
+    assert_eq!(a.steps, b.steps);
     assert_eq!(a.ports, b.ports);
     assert_eq!(a.links, b.links);
     assert_eq!(a.class_pauses, b.class_pauses);
@@ -72,6 +76,61 @@ fn assert_same(a: &RunRecord, b: &RunRecord) {
     assert_eq!(a.memory_series, b.memory_series);
     assert_eq!(a.series, b.series);
     assert_eq!(a.why, b.why);
+}
+
+#[test]
+fn collectives_with_their_connections_and_steps_read_back_whole() {
+    let (about, mut runs) = sample();
+    let after = |ps: u64| about.warmup + Span::from_ps(ps);
+    for run in &mut runs {
+        // Connections of a collective have no responses, and a run of them alone has no RPCs.
+        run.rpcs.clear();
+        run.connections.iter_mut().for_each(|row| (row.responses, row.credits) = (None, None));
+        let ended = CollectiveRow {
+            traffic: 2,
+            group: 1,
+            operation: Operation::AllGather,
+            algorithm: Algorithm::Direct,
+            ranks: 8,
+            bytes: Bytes::new(3_000_001),
+            start: after(7),
+            all_begun: Some(after(9)),
+            end: Some(after(123_456_789)),
+            done: 8,
+            last: Some(3),
+            wait: Some(Span::from_ps(5)),
+            number: 0,
+        };
+        let (end, last, wait, all_begun) = (None, None, None, None);
+        run.collectives =
+            vec![ended, CollectiveRow { number: 1, done: 2, end, last, wait, all_begun, ..ended }];
+        let step = StepRow {
+            traffic: 2,
+            host: 4,
+            program: 1,
+            number: 5,
+            kind: StepKind::Recv,
+            flow: Some(17),
+            bytes: Bytes::new(99),
+            begun: Some(Time::from_ps(8)),
+            cause: StepCause::Step(4),
+            ..StepRow::default()
+        };
+        let (kind, flow, cause) = (StepKind::Signal, None, StepCause::Signal);
+        run.steps = vec![step, StepRow { number: 6, kind, flow, cause, ..step }];
+    }
+    let path = scratch("collectives");
+    let finished = write(&path, &about, &runs, 1.0);
+    assert!(!path.join("rpcs.csv").exists());
+    let (_, back) = RunDir::load(&path).unwrap();
+    runs.iter().zip(&back).for_each(|(one, other)| assert_same(one, other));
+    let of = finished.summary.collective.as_ref().map(|of| &of.overall);
+    assert_eq!(
+        of.map(|of| (of.count, of.not_finished)),
+        Some((runs.len() as u64, runs.len() as u64))
+    );
+    let said = finished.summary.render(100, false);
+    assert!(said.contains("bus bandwidth") && said.contains("NOT FINISHED"), "{said}");
 }
 
 #[test]
@@ -555,6 +614,14 @@ fn every_column_and_every_key_is_explained() {
         run.flows.push(FlowRow { flow, traffic: 9, start, delivered: None, acked: None, ..of });
         let waits_for = WaitsFor::Nic;
         run.unfinished.push(UnfinishedRow { flow, waits_for, ..UnfinishedRow::default() });
+        run.collectives.push(CollectiveRow {
+            ranks: 4,
+            bytes: Bytes::new(1_000_000),
+            end: Some(Time::ZERO + Span::from_us(90)),
+            last: Some(2),
+            wait: Some(Span::from_us(1)),
+            ..CollectiveRow::default()
+        });
         // And somebody who pauses others.
         run.ports[0].paused = Span::from_us(5);
     }

@@ -151,7 +151,7 @@ fn few_rpcs() -> (About, RunRecord) {
         client: 0,
         server: 1,
         requests: 0,
-        responses: 1,
+        responses: Some(1),
         start: Time::ZERO,
         done,
         request_bytes: Bytes::new(request_bytes),

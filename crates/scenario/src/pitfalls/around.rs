@@ -9,6 +9,7 @@ use crate::scenario::Scenario;
 use crate::traffic::Traffic;
 use crate::transport::{self, Transport};
 use crate::workload::Hosts;
+use forebay_jobs::Schedule;
 use forebay_laws::Laws;
 use forebay_laws::flow::{Echo, FlowParams};
 use forebay_units::{BitsPerSec, Bytes, Span, human};
@@ -225,6 +226,17 @@ fn ends(traffic: &Traffic, hosts: &Hosts) -> Option<Vec<(u32, u32)>> {
             };
             Some(all)
         }
+        TrafficKind::Collective(collective) => {
+            let of = |(names, schedule): (&Vec<String>, Schedule)| {
+                let hosts: Vec<Option<u32>> = names.iter().map(index).collect();
+                let ends = (0..schedule.connections()).filter_map(move |nth| {
+                    let (from, to, _) = schedule.ends(nth)?;
+                    Some((hosts[from as usize]?, hosts[to as usize]?))
+                });
+                ends.collect::<Vec<_>>()
+            };
+            Some(collective.ranks.iter().zip(collective.schedules()).flat_map(of).collect())
+        }
         _ => None,
     }
 }
@@ -240,7 +252,9 @@ fn fan_in(traffic: &Traffic, hosts: &Hosts, ends: Option<&[(u32, u32)]>) -> u64 
     match (&traffic.kind, ends) {
         (TrafficKind::Incast(incast), _) => u64::from(incast.fan_in).min(others),
         (TrafficKind::AllToAll(_), _) => others,
-        (TrafficKind::Long(_) | TrafficKind::Rpc(_), Some(ends)) => to_one(ends),
+        (TrafficKind::Long(_) | TrafficKind::Rpc(_) | TrafficKind::Collective(_), Some(ends)) => {
+            to_one(ends)
+        }
         _ => 1,
     }
 }

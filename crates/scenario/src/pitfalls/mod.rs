@@ -47,6 +47,7 @@ const PAIRS: &[(&str, Check)] = &[
     ("receive_window and round trip", windows::receive_window),
     ("max_inflight and round trip", windows::max_inflight),
     ("socket_buffer and round trip", windows::socket_buffer),
+    ("window and round trip", windows::posted),
     ("ecn and port_limit", marks::above_the_limit),
     ("ecn and buffer", marks::above_the_share),
     ("ecn and law", marks::none_for_the_law),

@@ -1,6 +1,7 @@
 //! Windows that cannot do what other settings want of them.
 
 use super::around::{Around, Entry, time};
+use crate::program::TrafficKind;
 use crate::quantity::Measure;
 use crate::transport::InflightCap;
 use forebay_units::Bytes;
@@ -65,6 +66,19 @@ pub(super) fn socket_buffer(around: &Around<'_>) -> Option<String> {
         entry.transport.tcp()?;
         let memory = around.scenario.host.memory.as_ref()?;
         narrow(entry, "host.memory.socket_buffer", memory.socket_buffer)
+    })
+}
+
+/// Buffers of a collective's receivers that let no path be full, with those of all channels.
+pub(super) fn posted(around: &Around<'_>) -> Option<String> {
+    around.entries.iter().find_map(|entry| {
+        let TrafficKind::Collective(collective) = &entry.traffic.kind else { return None };
+        let all = Bytes::new(collective.window?.get().min(1 << 40)) * collective.channels.into();
+        let key = match collective.channels {
+            1 => format!("{}.window", entry.at),
+            n => format!("{}.window times {n} channels", entry.at),
+        };
+        narrow(entry, &key, all)
     })
 }
 

@@ -224,8 +224,14 @@ impl Layout<'_> {
     /// Adds a lazy program of `host`. Lay out the connections of the entry before. The program names them and has `ahead` operations read that have not begun. A run that
     /// ends with its flows waits for its last operation.
     pub fn program(&mut self, host: u32, ahead: u32, ops: Box<dyn Ops>) {
+        self.striped_program(host, ahead, 1, ops);
+    }
+
+    /// Adds a lazy program of `host`, as [`Layout::program`] does. Each message is split over `stripes` connections that follow each other.
+    pub fn striped_program(&mut self, host: u32, ahead: u32, stripes: u8, ops: Box<dyn Ops>) {
         let (traffic, first) = (self.entry, self.first_connection.unwrap_or(0));
-        self.made.programs.push(Program { host, traffic, first, ahead, awaited: true, ops });
+        let awaited = true;
+        self.made.programs.push(Program { host, traffic, first, stripes, ahead, awaited, ops });
     }
 
     /// Lets a lazy program of host `from` notify host `to`, each time with this delay or more.
@@ -407,7 +413,8 @@ impl Made {
             }
             let Draft { host, traffic, ahead, steps } = draft;
             let ops = Box::new(Listed { steps, next: 0 });
-            self.programs.push(Program { host, traffic, first: 0, ahead, awaited: false, ops });
+            let (first, stripes, awaited) = (0, 1, false);
+            self.programs.push(Program { host, traffic, first, stripes, ahead, awaited, ops });
         }
         let Self { mut table, mut programs, control, .. } = self;
         if programs.is_empty() {

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 mod all_to_all;
+mod collective;
 mod hosts;
 mod incast;
 mod layout;
@@ -28,7 +29,7 @@ pub(crate) use layout::Entries;
 pub use layout::{Connection, DPORT, Error, FIRST_SPORT, FlowSpec, Layout, Table};
 pub use list::ListedFlow;
 pub(crate) use list::check_triggers;
-pub use op::{After, Op, Ops, Program, Signal, Step};
+pub use op::{After, Mark, Op, Ops, Program, Signal, Step};
 pub use rpc::{Pairs, Wait, pairs};
 
 macro_rules! kinds {
@@ -68,6 +69,8 @@ kinds! {
     /// Requests and responses over connections that stay open, each in a closed loop: a client sends its next request when
     /// the response to an earlier one has arrived.
     Rpc(Box<Rpc>) is rpc::Rpc,
+    /// An operation of several hosts together, such as an all-reduce. A host sends on when the data for it has arrived.
+    Collective(Box<Collective>) is collective::Collective,
     /// A list of flows, in this file or in a CSV file. No jitter is added to their starts.
     List(List) is list::List,
 }

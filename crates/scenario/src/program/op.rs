@@ -30,6 +30,19 @@ pub enum Op {
     At(Time),
     /// Notifies a host. Over at once.
     Signal(Signal),
+    /// Notes the time for the results. Over at once.
+    Mark(Mark),
+}
+
+/// What a time that is noted means: a host begins its share of something that several hosts do together, or has ended it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Mark {
+    /// Group of hosts, counted within the entry.
+    pub group: u32,
+    /// How often this group has done so before.
+    pub number: u32,
+    /// Whether this is the end.
+    pub is_end: bool,
 }
 
 /// A notification, which travels outside the fabric: over a control link, or within a host.
@@ -113,6 +126,8 @@ pub struct Program {
     pub traffic: u16,
     /// Added to the connections that its operations name.
     pub first: u32,
+    /// Connections over which each message is split, 1 or more, from the one that an operation names.
+    pub stripes: u8,
     /// Operations that have not begun and are read nevertheless, 1 or more. No operation begins before it is read.
     pub ahead: u32,
     /// Whether a run that ends with its flows waits for its last operation.
@@ -130,7 +145,8 @@ impl Clone for Program {
 impl PartialEq for Program {
     /// Programs are equal if all operations to come are.
     fn eq(&self, other: &Self) -> bool {
-        let of = |one: &Self| (one.host, one.traffic, one.first, one.ahead, one.awaited);
+        let of =
+            |one: &Self| (one.host, one.traffic, one.first, one.stripes, one.ahead, one.awaited);
         if of(self) != of(other) {
             return false;
         }

@@ -297,6 +297,21 @@ pub const CASES: &[Case] = &[
         ends: Ends::Slow,
     },
     Case {
+        pair: "window and round trip",
+        base: VERBS,
+        both: &[("fabric.host_link.delay", r#""100us""#)],
+        bad: &[(
+            "traffic",
+            r#"[{ kind = "collective", op = "broadcast", ranks = ["host[0]", "host[1]"], bytes = "50MB", message = "50KB", window = "50KB" }]"#,
+        )],
+        good: &[(
+            "traffic",
+            r#"[{ kind = "collective", op = "broadcast", ranks = ["host[0]", "host[1]"], bytes = "50MB", message = "50KB", window = "2MB" }]"#,
+        )],
+        says: &["traffic[0].window = \"50KB\"", "round trip"],
+        ends: Ends::Slow,
+    },
+    Case {
         pair: "ecn and port_limit",
         base: STAR,
         both: &[("fabric.switch.port_limit", r#""60 packets""#)],

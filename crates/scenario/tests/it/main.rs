@@ -2,6 +2,7 @@
 
 mod bounds;
 mod cdf;
+mod collectives;
 mod edit;
 mod errors;
 mod fuzz;

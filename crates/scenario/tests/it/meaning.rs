@@ -140,6 +140,7 @@ fn defaults_are_those_of_the_schema() {
     assert_eq!(
         s.output,
         Output {
+            steps: false,
             queues: None,
             memory: None,
             flows: None,

@@ -620,7 +620,9 @@ prop_compose! {
         let (names, cable, pattern) = places(&topology);
         let (hosts, host) = (at_hosts(hosts, names), names[0]);
         let modelled = hosts.memory_at(host).is_some();
-        let streams = traffic.iter().any(|entry| matches!(entry.3, TrafficKind::Rpc(_)));
+        let streams = traffic.iter().any(|entry| {
+            matches!(entry.3, TrafficKind::Rpc(_) | TrafficKind::Collective(_))
+        });
         let with_end = |mut transport: Transport| {
             if let TransportKind::Rdma(rdma) = &mut transport.kind
                 && streams && rdma.recovery == Recovery::GoBackZero
@@ -679,6 +681,7 @@ prop_compose! {
             }).collect(),
             faults: faults.into_iter().map(|(at, change)| Fault::new(at, cable, change)).collect(),
             output: Output {
+                steps: queues.is_some(),
                 queues: queues.map(|every| QueueSamples { every, nodes: vec![host.into(), pattern.split('-').next().unwrap().into()] }),
                 flows: queues.map(|every| FlowSamples { every, hosts: vec![host.into()], most: 3 }),
                 memory: memory_every.filter(|_| modelled).map(|every| MemorySamples { every, hosts: vec![host.into()] }),

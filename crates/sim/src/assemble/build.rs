@@ -108,6 +108,7 @@ pub(crate) fn build_with(
         taps: &taps,
         law_logs,
         agent: outputs.agent.as_ref(),
+        steps: outputs.steps || scenario.output.steps,
         wanted,
         toward: OnceCell::new(),
     };
@@ -295,6 +296,7 @@ struct Maker<'a> {
     taps: &'a Taps,
     law_logs: Option<(&'a model::LawLog, &'a dyn LawLogs)>,
     agent: Option<&'a Arc<dyn Line>>,
+    steps: bool, // operations of programs are logged
     wanted: &'a dyn Fn() -> bool,
     toward: OnceCell<Vec<Vec<FlowId>>>, // flows by receiver, where their order says which cores read them
 }
@@ -328,6 +330,9 @@ impl<'a> Maker<'a> {
         for program in programs {
             let links = self.control_links(program.host, control);
             hosts[program.host as usize].add_program(program, links);
+        }
+        if self.steps {
+            hosts.iter_mut().for_each(|host| host.log_programs());
         }
         let pools = Pools::new(self.scenario, &self.plan.names, self.common);
         for (client, every, servers) in pools.sampled(|server| self.memory_sampled_every(server)) {

@@ -44,7 +44,8 @@ pub(crate) fn fill(
             let sizes = flows.iter().filter(its_flow).map(|flow| flow.size.get());
             let known = sizes.filter(|size| (1..u64::MAX).contains(size));
             let rpcs = scenario.traffic.iter().filter(|entry| its(entry)).flat_map(rpc_sizes);
-            levels(cfg, keys, known.chain(rpcs).collect());
+            let collectives = scenario.traffic.iter().filter(|entry| its(entry));
+            levels(cfg, keys, known.chain(rpcs).chain(collectives.flat_map(messages)).collect());
         }
     }
 }
@@ -57,6 +58,13 @@ fn rpc_sizes(entry: &Traffic) -> Vec<u64> {
     let of =
         |sizes: &Cdf| (0..QUANTILES).map(|n| sizes.sample(middle(n)).get()).collect::<Vec<_>>();
     [Some(&rpc.request), rpc.response.as_ref()].into_iter().flatten().flat_map(of).collect()
+}
+
+/// Size of the messages of an entry of collectives: a message of each connection stands for all.
+fn messages(entry: &Traffic) -> Vec<u64> {
+    let TrafficKind::Collective(collective) = &entry.kind else { return Vec::new() };
+    let largest = collective.schedules().map(|schedule| schedule.largest_message().get());
+    largest.collect()
 }
 
 /// Whether something of a transport's messages leaves unasked.

@@ -9,7 +9,7 @@ use super::flow_map::{DONE, FlowMap};
 use super::timers::Due;
 use forebay_engine::{LinkId, Out};
 use forebay_record::ProgramWait;
-use forebay_scenario::program::{Op, Program, Signal};
+use forebay_scenario::program::{Mark, Op, Program, Signal, Step};
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{FlowId, Kind, Packet};
 use std::collections::{BTreeMap, VecDeque};
@@ -25,6 +25,7 @@ type OpId = (u32, u32);
 pub(crate) struct Apps {
     programs: Vec<Running>,
     begun: bool,
+    logs: bool, // operations are logged
     lines: Vec<Line>,
     of: FlowMap, // flow to index in `lines`
     signals: BTreeMap<(u16, u32), Signals>,
@@ -34,6 +35,16 @@ pub(crate) struct Apps {
     links: Vec<(u32, LinkId, Span)>, // to hosts that are notified, with the delay of each; sorted
     /// Flows that began after an operation on another flow was over, each with the last such flow.
     pub waited: Vec<(u32, u32)>,
+    /// Times that programs noted, in their order.
+    pub marks: Vec<Marked>,
+}
+
+/// A time that a program noted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Marked {
+    pub traffic: u16,
+    pub mark: Mark,
+    pub at: Time,
 }
 
 /// A program on its way.
@@ -46,13 +57,33 @@ struct Running {
     read: bool,             // no more come
     ended: Option<Time>,
     failed: Option<(Time, u32)>, // when a sender gave up, and its flow: what waits for that never begins
+    log: Vec<Logged>,            // all operations so far, if they are logged
+}
+
+/// An operation as it was done.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Logged {
+    pub step: Step,
+    pub begun: Time, // `Time::MAX`: it had not
+    pub over: Time,  // likewise
+    /// Number of the operation that was the last which it waited for, [`Logged::SIGNAL`] or [`Logged::NOTHING`].
+    pub by: u32,
+    /// Flow whose delivery, or last acknowledgement, ended it.
+    pub last: u32,
+}
+
+impl Logged {
+    /// It began when a signal came.
+    pub const SIGNAL: u32 = u32::MAX - 1;
+    /// It waited for nothing, or for what was over when it was read.
+    pub const NOTHING: u32 = u32::MAX;
 }
 
 /// An operation that has been read.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     op: Op,
-    missing: u8, // what it still waits for
+    missing: u8, // what it still waits for; once it has begun, its parts that are not over, or 0
     over: bool,
     cause: u32,     // flow whose delivery, or last acknowledgement, let it begin
     first: u32,     // place in a list, see `edge`: the first that waits for it
@@ -97,9 +128,31 @@ impl Apps {
         self.programs.iter().map(end)
     }
 
+    /// Messages that have begun and are not over, in the order of connections: entry and connection. True: this host sends it.
+    pub fn under_way(&self) -> Vec<(u16, u32, bool)> {
+        let mut all = Vec::new();
+        for line in &self.lines {
+            for (is_sent, of) in [(true, line.sends.front()), (false, line.recvs.front())] {
+                let Some((_, (which, number))) = of else { continue };
+                let of = &self.programs[*which as usize];
+                let slot = of.window.get(number.wrapping_sub(of.first) as usize);
+                if let Some(Op::Send { on, .. } | Op::Recv { on, .. }) = slot.map(|slot| slot.op) {
+                    all.push((of.program.traffic, of.program.first + on, is_sent));
+                }
+            }
+        }
+        all.sort_unstable();
+        all
+    }
+
+    /// Operations of each program that were read, with the program; none unless they are logged.
+    pub fn logs(&self) -> impl Iterator<Item = (&Program, &[Logged])> {
+        self.programs.iter().map(|of| (&of.program, &of.log[..]))
+    }
+
     /// Reads operations of a program, as many as may wait.
     fn read(&mut self, which: u32) {
-        let Self { programs, signals, ready, .. } = self;
+        let Self { programs, signals, ready, logs, .. } = self;
         let of = &mut programs[which as usize];
         while !of.read && of.waiting < of.program.ahead.max(1) {
             let Some(step) = of.program.ops.next() else {
@@ -131,6 +184,15 @@ impl Apps {
             }
             of.window.push_back(slot);
             of.waiting += 1;
+            if *logs {
+                of.log.push(Logged {
+                    step,
+                    begun: Time::MAX,
+                    over: Time::MAX,
+                    by: of.latest(number, step.after.back),
+                    last: NONE,
+                });
+            }
         }
     }
 
@@ -139,8 +201,19 @@ impl Apps {
         &mut of.window[(number - of.first) as usize]
     }
 
-    /// One of the things that an operation waits for is over.
-    fn met(&mut self, id: OpId, cause: u32) {
+    /// What is logged of an operation.
+    fn logged(&mut self, (which, number): OpId) -> Option<&mut Logged> {
+        if !self.logs {
+            return None;
+        }
+        self.programs[which as usize].log.get_mut(number as usize)
+    }
+
+    /// One of the things that an operation waits for is over: operation `by` of its program, or a signal.
+    fn met(&mut self, id: OpId, cause: u32, by: u32) {
+        if let Some(one) = self.logged(id) {
+            one.by = by;
+        }
         let slot = self.slot(id);
         slot.missing -= 1;
         slot.cause = cause;
@@ -152,13 +225,20 @@ impl Apps {
     /// An operation is over: others may begin. True if it was the last of a program that the run waits for.
     fn over(&mut self, now: Time, id: OpId, cause: u32) -> bool {
         let slot = self.slot(id);
+        if slot.missing > 1 {
+            slot.missing -= 1;
+            return false;
+        }
         slot.over = true;
         let mut next = std::mem::take(&mut slot.first);
+        if let Some(one) = self.logged(id) {
+            (one.over, one.last) = (now, cause);
+        }
         while next > 0 {
             let (number, which) = ((next - 1) >> 1, (next - 1) & 1);
             let waiting = (id.0, number);
             next = self.slot(waiting).next[which as usize];
-            self.met(waiting, cause);
+            self.met(waiting, cause, id.1);
         }
         let of = &mut self.programs[id.0 as usize];
         while of.window.front().is_some_and(|slot| slot.over) {
@@ -183,7 +263,7 @@ impl Apps {
         let came = signal.came;
         let met: Vec<OpId> =
             signal.waiting.extract_if(.., |(count, _)| *count <= came).map(|of| of.1).collect();
-        met.into_iter().for_each(|id| self.met(id, cause));
+        met.into_iter().for_each(|id| self.met(id, cause, Logged::SIGNAL));
     }
 
     /// A timer for this.
@@ -213,6 +293,13 @@ impl Apps {
 }
 
 impl Running {
+    /// Of the operations so many places before `number` the one that was over last, as far as that is logged.
+    fn latest(&self, number: u32, back: [u32; 2]) -> u32 {
+        let before = back.into_iter().filter(|back| *back > 0).map(|back| number - back);
+        let latest = before.max_by_key(|n| (self.log.get(*n as usize).map(|one| one.over), *n));
+        latest.unwrap_or(Logged::NOTHING)
+    }
+
     /// Whether it has just ended, and the run waits for that.
     fn ends(&mut self, now: Time) -> bool {
         let ends = self.read && self.window.is_empty() && self.ended.is_none();
@@ -230,10 +317,10 @@ impl Running {
         let first = self.window.front()?;
         let flow = |on: u32| self.program.first + on;
         Some(match first.op {
-            _ if first.missing > 0 => ProgramWait::Signal,
+            _ if first.missing > 0 && self.program.stripes == 1 => ProgramWait::Signal,
             Op::Send { on, .. } => ProgramWait::Acks(flow(on)),
             Op::Recv { on, .. } => ProgramWait::Data(flow(on)),
-            Op::Compute(_) | Op::At(_) | Op::Signal(_) => ProgramWait::Time,
+            Op::Compute(_) | Op::At(_) | Op::Signal(_) | Op::Mark(_) => ProgramWait::Time,
         })
     }
 }
@@ -245,10 +332,18 @@ impl Host {
         self.nic.extended |= program.awaited;
         apps.links = links;
         let (window, first, waiting) = (VecDeque::new(), 0, 0);
-        let (read, ended, failed) = (false, None, None);
-        apps.programs.push(Running { program, window, first, waiting, read, ended, failed });
+        let (read, ended, failed, log) = (false, None, None, Vec::new());
+        let running = Running { program, window, first, waiting, read, ended, failed, log };
+        apps.programs.push(running);
         self.plan_next();
         self.settle_next();
+    }
+
+    /// From now on operations of programs are logged.
+    pub fn log_programs(&mut self) {
+        if let Some(apps) = &mut self.apps {
+            apps.logs = true;
+        }
     }
 
     /// Programs of this host, but for those of flows with a time of their own.
@@ -295,16 +390,44 @@ impl Host {
     /// An operation begins.
     fn begin(&mut self, now: Time, apps: &mut Apps, id: OpId, out: &mut impl Out<Packet>) {
         let Slot { op, cause, .. } = *apps.slot(id);
+        if let Some(one) = apps.logged(id) {
+            one.begun = now;
+        }
         let of = &mut apps.programs[id.0 as usize];
         of.waiting -= 1;
-        let first = of.program.first;
+        let Program { first, traffic, stripes, .. } = of.program;
         let is_over = match op {
-            Op::Send { on, bytes } => self.begin_send(now, apps, (first + on, bytes.get()), id),
-            Op::Recv { on, bytes } => self.begin_recv(apps, (first + on, bytes.get()), id),
+            Op::Send { on, bytes } if stripes == 1 => {
+                self.begin_send(now, apps, (first + on, bytes.get()), id)
+            }
+            Op::Recv { on, bytes } if stripes == 1 => {
+                self.begin_recv(apps, (first + on, bytes.get()), id)
+            }
+            Op::Send { on, bytes } | Op::Recv { on, bytes } => {
+                let mut left = 0;
+                for stripe in 0..stripes {
+                    let share = share(bytes.get(), stripes, stripe);
+                    if share == 0 && stripe > 0 {
+                        break;
+                    }
+                    let part = (first + on + u32::from(stripe), share);
+                    let is_over = match op {
+                        Op::Send { .. } => self.begin_send(now, apps, part, id),
+                        _ => self.begin_recv(apps, part, id),
+                    };
+                    left += u8::from(!is_over);
+                }
+                apps.slot(id).missing = left;
+                left == 0
+            }
             Op::Compute(span) => !self.wait(now, apps, now.saturating_add(span), Timed::Op(id)),
             Op::At(time) => !self.wait(now, apps, time, Timed::Op(id)),
             Op::Signal(signal) => {
                 self.signal(now, apps, signal, cause, out);
+                true
+            }
+            Op::Mark(mark) => {
+                apps.marks.push(Marked { traffic, mark, at: now });
                 true
             }
         };
@@ -551,6 +674,11 @@ impl Host {
         });
         (0..done).for_each(|_| out.done());
     }
+}
+
+/// Bytes of one of so many parts of a message.
+fn share(bytes: u64, parts: u8, nth: u8) -> u64 {
+    bytes / u64::from(parts) + u64::from(u64::from(nth) < bytes % u64::from(parts))
 }
 
 /// Takes the operations that end by byte `upto`.

@@ -1,6 +1,7 @@
 //! From nodes that have stopped to a record.
 
 mod classes;
+mod collectives;
 mod credits;
 pub(crate) mod memory;
 mod rpc;
@@ -56,6 +57,9 @@ pub(crate) fn collect(
     };
     let digests = nodes.iter().map(AnyNode::digest);
     let flows = flows(scenario, world, nodes);
+    let collectives = collectives::collectives(scenario, nodes);
+    let mut connections = rpc::connections(world, nodes);
+    connections.extend(collectives::connections(scenario, nodes, &flows, &collectives));
     RunRecord {
         seed: world.common.seed,
         hosts: world.plan.names[..world.plan.hosts].to_vec(),
@@ -64,7 +68,9 @@ pub(crate) fn collect(
         flows,
         credits: credits::by_flow(nodes),
         class_arrivals: credits::by_class(nodes),
-        connections: rpc::connections(world, nodes),
+        connections,
+        collectives,
+        steps: collectives::steps(nodes),
         rpcs: rpc::rpcs(scenario, world, nodes),
         ports,
         links: Vec::new(),

@@ -1,6 +1,7 @@
 //! Every test of this crate that is outside its source, in one program.
 
 mod captures;
+mod collectives;
 mod common;
 mod credited;
 mod digests;

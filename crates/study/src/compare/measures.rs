@@ -153,7 +153,8 @@ impl Measured {
 }
 
 /// Metrics that a headline can be about, the first that all runs have.
-pub const HEADLINES: [&str; 4] = [
+pub const HEADLINES: [&str; 5] = [
+    "collective.completion_us.mean",
     "flows.slowdown.p99",
     "rpc.latency_us.p99",
     "memory.goodput_gbps",
@@ -162,6 +163,7 @@ pub const HEADLINES: [&str; 4] = [
 
 const FLOWS: &str = "Flow completion";
 const RPCS: &str = "RPCs";
+const COLLECTIVES: &str = "Collectives";
 const NETWORK: &str = "Network";
 const HOSTS: &str = "Receiving hosts";
 
@@ -175,7 +177,10 @@ const CLASSES_AFTER: &str = "flows.slowdown.mean";
 
 use Better::{Higher, Lower, Neither};
 
-const ROWS: [Row; 36] = [
+const ROWS: [Row; 39] = [
+    (COLLECTIVES, "collective.completion_us.mean", "completion time", Lower, human::micros),
+    (COLLECTIVES, "collective.completion_us.p99", "p99 completion time", Lower, human::micros),
+    (COLLECTIVES, "collective.busbw_gbps", "bus bandwidth", Higher, human::gbps),
     (FLOWS, "flows.slowdown.p99", "p99 slowdown", Lower, human::sig3),
     (FLOWS, "flows.slowdown.p50", "p50 slowdown", Lower, human::sig3),
     (FLOWS, "flows.slowdown.mean", "mean slowdown", Lower, human::sig3),

@@ -29,6 +29,12 @@ pub fn rows(scenario: &Scenario, plan: &Plan, hosts: &Hosts) -> (f64, f64) {
             true => made + 6.0 * made.sqrt() + 20.0,
             false => made,
         };
+        if let TrafficKind::Collective(one) = &traffic.kind {
+            connections += made + (one.ranks.len() * one.repeat as usize) as f64;
+            if scenario.output.steps {
+                connections += one.most_operations();
+            }
+        }
         if let TrafficKind::Rpc(one) = &traffic.kind {
             let of_entry = pairs(one) as f64 * f64::from(one.connections);
             let active = traffic.until.min(scenario.stop.time).since(traffic.start);

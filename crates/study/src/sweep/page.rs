@@ -12,7 +12,8 @@ use forebay_units::human;
 use std::fmt::Write;
 
 /// Metrics that say which setting was best: the first that all points have.
-const MAIN: [&str; 6] = [
+const MAIN: [&str; 7] = [
+    "collective.completion_us.mean",
     "flows.slowdown.p99",
     "rpc.latency_us.p99",
     "incast.completion_us.p99",

@@ -6,7 +6,7 @@ use forebay_record::CENSORED;
 use forebay_units::human;
 
 /// The metrics of a row, by their names in `forebay list metrics`.
-pub const METRICS: [&str; 30] = [
+pub const METRICS: [&str; 33] = [
     "flows.completed",
     "flows.not_finished",
     "flows.slowdown.mean",
@@ -37,6 +37,9 @@ pub const METRICS: [&str; 30] = [
     "incast.completion_us.p99",
     "carried_load",
     "paused_share",
+    "collective.completion_us.mean",
+    "collective.completion_us.p99",
+    "collective.busbw_gbps",
 ];
 
 /// One point.
@@ -109,7 +112,9 @@ pub(super) struct Column {
 type Fixed = (&'static str, &'static str, fn(f64) -> String, bool, bool, Option<bool>);
 
 /// Heading, metric, how to write it, whether it is on a terminal and shown on a page, and whether less is better.
-const COLUMNS: [Fixed; 21] = [
+const COLUMNS: [Fixed; 23] = [
+    ("completion time", "collective.completion_us.mean", human::micros, true, true, Some(true)),
+    ("bus Gb/s", "collective.busbw_gbps", digits, true, true, Some(false)),
     ("slowdown p50", "flows.slowdown.p50", digits, true, true, Some(true)),
     ("p99", "flows.slowdown.p99", digits, true, true, Some(true)),
     ("mean", "flows.slowdown.mean", digits, true, false, Some(true)),

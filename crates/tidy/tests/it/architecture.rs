@@ -16,9 +16,9 @@ const USES: [(&str, &[&str]); 29] = [
     ("host", &["units", "wire"]),
     ("transport", &["units", "laws", "wire"]),
     ("net", &["units", "laws", "wire", "engine"]),
-    ("record", &["units"]),
     ("jobs", &["units"]),
-    ("scenario", &["units", "laws", "host"]),
+    ("record", &["units", "jobs"]),
+    ("scenario", &["units", "laws", "host", "jobs"]),
     (
         "sim",
         &[

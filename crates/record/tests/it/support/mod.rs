@@ -333,7 +333,7 @@ pub fn with_rpcs(mut run: RunRecord, rpcs: u64) -> RunRecord {
             client: c,
             server: 100,
             requests: 1_000_000 + 2 * c,
-            responses: 1_000_001 + 2 * c,
+            responses: Some(1_000_001 + 2 * c),
             start,
             done: (c == 3).then_some(at),
             request_bytes: Bytes::new(1_000_000 + draw.below(900_000)),

@@ -15,7 +15,7 @@ pub(super) fn connections(world: &World, nodes: &[AnyNode]) -> Vec<ConnectionRow
         client: c.client,
         server: c.server,
         requests: c.requests,
-        responses: c.responses,
+        responses: Some(c.responses),
         start: c.start,
         done: None,
         request_bytes: Bytes::ZERO,
