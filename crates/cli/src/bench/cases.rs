@@ -10,9 +10,12 @@
 //! `ndp-perm`, `xpass-perm` and `homa-websearch-160` are the receiver-driven ones, each with the switches that its transport is made for; see
 //! [`granted`].
 //!
+//! `allreduce-rails-128` and `allreduce-ring-1024` are collectives over queue pairs, see [`collective`].
+//!
 //! `host-3x` is no fabric at all: one congested receiver, of which a simulated second is to be cheap. So is `carc-8x8`, whose receive buffers are
 //! followed one by one.
 
+mod collective;
 mod granted;
 
 use crate::failure::Failure;
@@ -37,6 +40,10 @@ pub enum Family {
     HpccWebsearch,
     /// Web-search flows over queue pairs under DCQCN.
     DcqcnWebsearch,
+    /// Ring all-reduces of 16 hosts each on eight rails, under DCQCN, until all are done.
+    AllReduceRails,
+    /// A ring all-reduce of 1,024 hosts, 2 MB each, under DCQCN, until it is done.
+    AllReduceRing,
     /// Four DCTCP flows into a host whose memory is busy: the scenario host-congestion without a control.
     Host3x,
     /// Four DCTCP flows into a host whose memory is busy, under hostCC.
@@ -51,10 +58,12 @@ impl Family {
         [Self::DctcpPerm, Self::DctcpWebsearch, Self::SprayPerm, Self::NdpPerm, Self::XpassPerm];
 
     /// Families of one bench.
-    pub const SINGLE: [Self; 6] = [
+    pub const SINGLE: [Self; 8] = [
         Self::HpccWebsearch,
         Self::DcqcnWebsearch,
         Self::HomaWebsearch,
+        Self::AllReduceRails,
+        Self::AllReduceRing,
         Self::Host3x,
         Self::Host3xHostcc,
         Self::Carc8x8,
@@ -72,7 +81,12 @@ impl Family {
 
     /// Whether it ends when all flows have; the others end at a time.
     pub fn is_to_completion(self) -> bool {
-        matches!(self, Self::SprayPerm | Self::NdpPerm | Self::XpassPerm)
+        matches!(self, Self::SprayPerm | Self::NdpPerm | Self::XpassPerm) || self.is_collective()
+    }
+
+    /// Whether it is about collectives.
+    pub fn is_collective(self) -> bool {
+        matches!(self, Self::AllReduceRails | Self::AllReduceRing)
     }
 
     /// Whether the receiver decides who sends.
@@ -87,6 +101,7 @@ impl Family {
             Self::SprayPerm => Some(SPRAY_PAYLOAD + SPRAY_HEADER),
             Self::NdpPerm | Self::XpassPerm | Self::HomaWebsearch => Some(granted::mtu(self)),
             Self::HpccWebsearch | Self::DcqcnWebsearch => Some(RDMA_PAYLOAD + RDMA_HEADER),
+            Self::AllReduceRails | Self::AllReduceRing => Some(RDMA_PAYLOAD + RDMA_HEADER),
             Self::Host3x | Self::Host3xHostcc => Some(HOST_MTU),
             Self::Carc8x8 => Some(CARC_MTU),
         }
@@ -103,6 +118,8 @@ impl Family {
             Self::HomaWebsearch => "homa-websearch-160",
             Self::HpccWebsearch => "hpcc-websearch-320",
             Self::DcqcnWebsearch => "dcqcn-websearch-320",
+            Self::AllReduceRails => "allreduce-rails-128",
+            Self::AllReduceRing => "allreduce-ring-1024",
             Self::Host3x => "host-3x",
             Self::Host3xHostcc => "host-3x-hostcc",
             Self::Carc8x8 => "carc-8x8",
@@ -135,6 +152,12 @@ impl Family {
             }
             Self::DcqcnWebsearch => {
                 "Poisson web-search flows at 50 % over RDMA on 320 hosts, lossless: DCQCN with marks and CNPs"
+            }
+            Self::AllReduceRails => {
+                "ring all-reduces of 16 MB over RDMA, one on each of eight rails of 16 hosts with 400 Gb/s: DCQCN, to completion"
+            }
+            Self::AllReduceRing => {
+                "a ring all-reduce of 2 MB over RDMA and 1,024 hosts, 2,046 steps: DCQCN, to completion"
             }
             Self::Host3x => {
                 "one simulated second of four DCTCP flows into a 100 Gb/s host whose memory three antagonist cores keep busy"
@@ -251,14 +274,17 @@ impl Case {
     fn single(family: Family, mtu: Option<u32>, time: Option<Span>) -> Result<Self, Failure> {
         let mtu = family.mtu(family.name(), mtu)?;
         let (hosts, k, warmup, measured) = match family {
+            Family::AllReduceRails => (128, 16, Span::ZERO, collective::LONGEST),
+            Family::AllReduceRing => (1024, 1024, Span::ZERO, collective::LONGEST),
             Family::HomaWebsearch => (160, 20, Span::ZERO, granted::WEBSEARCH),
             Family::Host3x | Family::Host3xHostcc => (2, 2, Span::from_ms(10), Span::from_secs(1)),
             Family::Carc8x8 => (2, 2, Span::from_ms(5), Span::from_ms(100)),
             _ => (320, 20, Span::ZERO, Span::from_ms(2)),
         };
-        let measured = time.unwrap_or(measured);
         let name = family.name().into();
-        Ok(Self { name, family, hosts, k, mtu, warmup, measured, repeats: false })
+        let repeats = family == Family::AllReduceRails && time.is_none();
+        let measured = time.unwrap_or(measured);
+        Ok(Self { name, family, hosts, k, mtu, warmup, measured, repeats })
     }
 
     fn rdma_scenario(&self) -> String {
@@ -333,6 +359,9 @@ impl Case {
         }
         if self.family.is_host() {
             return self.host_scenario();
+        }
+        if self.family.is_collective() {
+            return collective::scenario(self);
         }
         if self.family.is_rdma() {
             return self.rdma_scenario();
@@ -422,6 +451,18 @@ mod tests {
                 fabric.switch.pause.on().is_some() && loaded.scenario.transport.rdma().is_some()
             );
             assert!(Case::new(family.name(), Some(1500), None).is_err());
+        }
+    }
+
+    #[test]
+    fn a_bench_of_collectives_has_a_rank_on_each_of_its_hosts() {
+        for family in Family::SINGLE.into_iter().filter(|family| family.is_collective()) {
+            let case = Case::new(family.name(), None, None).unwrap();
+            let loaded = forebay_scenario::text("bench.toml", &case.scenario())
+                .unwrap_or_else(|e| panic!("{}: {e}", case.name));
+            let hosts = forebay_scenario::workload::Hosts::of(&loaded.scenario);
+            let connections = forebay_scenario::workload::forecast(&loaded.scenario, &hosts);
+            assert_eq!(connections, [u128::from(case.hosts)], "{}", case.name);
         }
     }
 
