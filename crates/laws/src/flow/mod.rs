@@ -15,6 +15,7 @@ pub mod dcqcn;
 pub mod dctcp;
 pub mod dctcp_rate;
 pub mod explicit;
+pub mod fixed;
 pub mod hpcc;
 pub mod nv;
 pub mod powertcp;

@@ -123,4 +123,5 @@ registry! {
     powertcp::PowerTcp,
     explicit::Explicit,
     dctcp_rate::DctcpRate,
+    fixed::Fixed,
 }

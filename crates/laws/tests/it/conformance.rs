@@ -332,6 +332,9 @@ fn still_grows_at_ten_megabytes() {
         if flow.needs().int || flow.needs().echo == Echo::Cnp {
             continue; // such windows begin as large as they ever are
         }
+        if params.name() == "fixed" {
+            continue; // does not react, by its definition
+        }
         let rtt = Span::from_us(100);
         let mut now = Time::ZERO + rtt;
         let mut totals = Totals { srtt: rtt, min_rtt: rtt, ..Totals::default() };

@@ -36,7 +36,7 @@ const PAGE: &str = "//! Fixed: always the same.\n//!\n//! Source: none.\n\nuse n
 struct Fixed(u64);
 
 impl FlowLaw for Fixed {
-    const NAME: &'static str = "fixed";
+    const NAME: &'static str = "always";
     const NEEDS: Needs = Needs { echo: Echo::Exact, own_cwr: true, ..Needs::NONE };
     const FLOOR_MILLI_MSS: u32 = 500;
     type Params = FixedParams;
@@ -216,27 +216,27 @@ fn logged(run: impl FnOnce(Tap)) -> Vec<u8> {
 #[test]
 fn a_flow_law_from_outside_has_its_own_name_needs_floor_and_parameters() {
     let laws = laws();
-    let mut params = laws.flow("fixed").expect("it was added");
-    assert_eq!((params.name(), params.needs()), ("fixed", <Fixed as FlowLaw>::NEEDS));
+    let mut params = laws.flow("always").expect("it was added");
+    assert_eq!((params.name(), params.needs()), ("always", <Fixed as FlowLaw>::NEEDS));
     assert_eq!(params.facts().floor_milli_mss, 500);
     assert_eq!(params.set("packets", "3"), Ok(()));
     assert_eq!(
         params.set("packets", "0").expect_err("out of bounds").to_string(),
-        "fixed.packets takes a whole number of packets from 1 to 65535"
+        "always.packets takes a whole number of packets from 1 to 65535"
     );
     assert_eq!(
         params.set("g", "1").expect_err("no such name").to_string(),
-        "fixed has no parameter of this name; use packets"
+        "always has no parameter of this name; use packets"
     );
     let shown: Vec<_> = params.values().map(|(of, value)| format!("{}={value}", of.name)).collect();
     assert_eq!(shown, ["packets=3"]);
-    assert_ne!(params, laws.flow("fixed").expect("defaults"), "its values differ");
+    assert_ne!(params, laws.flow("always").expect("defaults"), "its values differ");
     let mut acts = Acts::default();
     let flow = params.start(START, &mut acts);
     assert!(acts.iter().eq([FlowAct::window(Bytes::new(3_000))]));
     assert_eq!(
         (flow.name(), flow.needs().echo, flow.floor_milli_mss()),
-        ("fixed", Echo::Exact, 500)
+        ("always", Echo::Exact, 500)
     );
     assert!(matches!(flow, Flow::Boxed(_)) && matches!(flow.clone(), Flow::Boxed(_)));
 }
@@ -319,7 +319,7 @@ fn every_role_takes_a_law_from_outside() {
 fn lists_and_pages_show_laws_from_outside_after_the_built_in_ones() {
     let laws = laws();
     let flows: Vec<&str> = laws.names(RoleName::Flow).collect();
-    assert_eq!((flows[0], flows[flows.len() - 1]), ("reno", "fixed"));
+    assert_eq!((flows[0], flows[flows.len() - 1]), ("reno", "always"));
     assert_eq!(laws.all().count(), Laws::built_in().all().count() + 6);
     for (role, law) in laws.outside() {
         assert_eq!(laws.find(law.name()).map(|(of, _)| of), Some(role));
@@ -331,7 +331,7 @@ fn lists_and_pages_show_laws_from_outside_after_the_built_in_ones() {
         assert_eq!(texts.len(), law.params().len());
     }
     let error = laws.flow("fixd").expect_err("no such law").to_string();
-    assert!(error.ends_with("dctcp-rate or fixed"), "{error}");
+    assert!(error.ends_with("fixed or always"), "{error}");
     assert_eq!(laws.outside().count(), 6);
     assert_eq!(Laws::built_in().outside().count(), 0);
 }
@@ -339,7 +339,7 @@ fn lists_and_pages_show_laws_from_outside_after_the_built_in_ones() {
 #[test]
 fn a_name_means_one_law_whatever_its_role() {
     let again = laws().with_flow::<Fixed>(PAGE).expect_err("it is there").to_string();
-    assert_eq!(again, "there is a law called \"fixed\" already; give yours another name");
+    assert_eq!(again, "there is a law called \"always\" already; give yours another name");
     for taken in ["reno", "homa", "hostcc", "fixed-pool"] {
         let made = Scripted { info: LawInfo::of_program(taken.into(), String::new()) };
         assert!(laws().with::<Flow>(Arc::new(made)).is_err(), "{taken}");
@@ -349,19 +349,19 @@ fn a_name_means_one_law_whatever_its_role() {
 #[test]
 fn a_log_of_a_law_from_outside_replays_where_the_law_is_known() {
     let laws = laws();
-    let mut params = laws.flow("fixed").expect("it was added");
+    let mut params = laws.flow("always").expect("it was added");
     params.set("packets", "5").expect("in bounds");
     let log = logged(|tap| {
         let mut flow = params.with_log(tap).start(START, &mut Acts::default());
         let seen = FlowSeen { totals: &Totals::default(), event: FlowEvent::Undo };
         flow.step(Time::from_ps(1), seen, &mut Acts::default());
-        assert_eq!((flow.name(), flow.needs()), ("fixed", <Fixed as FlowLaw>::NEEDS));
+        assert_eq!((flow.name(), flow.needs()), ("always", <Fixed as FlowLaw>::NEEDS));
     });
     let replayed = laws.replay(&log).expect("it answers the same");
-    assert_eq!((replayed.law.as_str(), replayed.events), ("fixed", 1));
+    assert_eq!((replayed.law.as_str(), replayed.events), ("always", 1));
     assert_eq!(laws.open_log::<Flow>(&log).expect("its head").params.values().count(), 1);
     let unknown = forebay_laws::log::replay(&log).expect_err("it is not built in");
-    assert!(matches!(&unknown, ReplayError::Params { law, .. } if law == "fixed"), "{unknown}");
+    assert!(matches!(&unknown, ReplayError::Params { law, .. } if law == "always"), "{unknown}");
     let set = [("packets".to_string(), "6".to_string())];
     assert_eq!(laws.compare(&log, &set).expect("known").differing, 2, "start and event");
 }

@@ -46,6 +46,17 @@ pub(super) fn drops_in_a_lossless_class(around: &Around<'_>) -> Option<String> {
     })
 }
 
+/// A law that never slows down, where queues drop what they cannot hold.
+pub(super) fn no_reaction_and_no_pause(around: &Around<'_>) -> Option<String> {
+    let steady = |entry: &&Entry<'_>| entry.law.is_some() && entry.law_name() == "fixed";
+    let entry = around.entries.iter().filter(steady).find(|e| !around.lossless(e.class()))?;
+    Some(format!(
+        "{} = \"fixed\" never slows down, and nothing pauses class {}, so a full queue drops packets for as long as it is full; write fabric.switch.pause = \"on\", or another law",
+        entry.law_key(),
+        entry.class()
+    ))
+}
+
 /// Entries that send everything again after a loss.
 fn repeaters<'a>(around: &'a Around<'_>) -> impl Iterator<Item = (&'a Entry<'a>, &'static str)> {
     around.entries.iter().filter_map(|entry| match entry.transport.rdma()?.recovery {

@@ -54,6 +54,7 @@ const PAIRS: &[(&str, Check)] = &[
     ("ecn threshold and law", marks::every_packet),
     ("cnp_class and class", marks::cnps_behind_data),
     ("not_ect and pause", losses::drops_in_a_lossless_class),
+    ("law and pause", losses::no_reaction_and_no_pause),
     ("recovery and buffer", losses::go_back_n_without_pause),
     ("recovery and loss", losses::go_back_n_on_lossy_cables),
     ("recovery and routing", losses::go_back_n_out_of_order),

@@ -380,6 +380,20 @@ pub const CASES: &[Case] = &[
         ends: Ends::Drops,
     },
     Case {
+        pair: "law and pause",
+        base: VERBS,
+        both: &[
+            ("transport.law", r#""fixed""#),
+            ("transport.recovery", r#""selective""#),
+            ("transport.max_inflight", r#""none""#),
+            ("fabric.switch.buffer", r#"{ size = "1MB" }"#),
+        ],
+        bad: &[],
+        good: &[("fabric.switch.pause", r#""on""#)],
+        says: &["transport.law = \"fixed\"", "class 0", "fabric.switch.pause = \"on\""],
+        ends: Ends::Drops,
+    },
+    Case {
         pair: "recovery and buffer",
         base: VERBS,
         both: &[

@@ -32,6 +32,7 @@ mod receiver_properties;
 mod rpc;
 mod run;
 mod so_far;
+mod steps;
 mod telemetry;
 mod warm;
 mod weights;
