@@ -125,6 +125,7 @@ PICTURES = {
 PYTHON = f"{ROOT}/target/python/bin/python -c 'import forebay as fb; fb.preset(\"websearch\").set(\"load\", 0.7).run(seeds=3).plot.slowdown().figure.savefig(\"/dev/stdout\", format=\"png\")'"
 # Minutes to hours of CPU, or what ./test playground and python build: only by name.
 LONG = {
+    "ai-stragglers.svg": Drawing(["forebay sweep --preset ai-straggler --out straggler"], "{here}/ai-stragglers.py straggler"),
     "playground.png": Playground(),
     "python-slowdown.png": Drawing([], PYTHON),
     **{f"hiercc-{name}.svg": Suite("hiercc") for name in ("fig1", "fig2", "fig4-recommended-count", "fig5")},

@@ -88,7 +88,7 @@ macro_rules! group {
 pub const GROUPS: &[Group] = &[
     group!("First steps": "websearch" "incast" "permutation" "rpc" "dumbbell-reno" "graph" "capture"),
     group!("RDMA and lossless fabrics": "rdma-websearch" "pfc-storm" "pfc-victim" "link-pause" "tcp-beside-rdma" "hpcc-long-runs"),
-    group!("Training jobs": "ring-allreduce"),
+    group!("Training jobs": "ring-allreduce" "ai-straggler" "ai-checkpoints"),
     group!("Hosts": "host-congestion" "host-features" "cache-of-buffers" "nv-against-cubic"),
     group!("Faults": "link-failure"),
     group!("Receiver-driven transports": "ndp" "ndp-incast" "ndp-oversubscribed" "homa" "homa-rpc" "homa-priorities" "homa-beside-dcqcn" "expresspass" "expresspass-parking-lot" "aeolus" "aeolus-k"),
