@@ -27,10 +27,9 @@ impl SenderWaits {
         (!toward.is_empty()).then_some(Self { next: warmup, toward })
     }
 
-    /// Of flows to `host`.
-    pub(crate) fn seen(&self, host: u32) -> Seen {
-        let found = self.toward.binary_search_by_key(&host, |one| one.0);
-        found.map_or(Seen::default(), |i| self.toward[i].1)
+    /// By host that the data goes to.
+    pub(crate) fn seen(&self) -> &[(u32, Seen)] {
+        &self.toward
     }
 }
 

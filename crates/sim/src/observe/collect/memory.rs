@@ -1,6 +1,7 @@
 //! Rows of the paths to memory.
 
 use crate::host::Snapshot;
+use crate::observe::sender_waits::Seen;
 use crate::observe::{MemorySamples, PoolSamples, SenderWaits};
 use crate::world::{AnyNode, World};
 use forebay_host::memory::QueueTotals;
@@ -16,13 +17,14 @@ pub(super) fn memory(
     nodes: &[AnyNode],
     end: Time,
 ) -> Vec<MemoryRow> {
+    let waits = sender_waits(nodes, world.plan.hosts);
     let hosts = (0u32..).zip(nodes).zip(&world.plan.names);
     let rows = hosts.filter_map(|((id, node), name)| {
         let host = node.host()?;
         let [from, to] = host.memory_totals(end)?;
         let mut row = row(name, &from, &to);
         sizes(&mut row, scenario.host.memory_at(name)?);
-        row.sender_waits = sender_waits(nodes, id);
+        row.sender_waits = shares(waits[id as usize]);
         let watched = host.memory().and_then(|memory| memory.watched());
         row.targets =
             watched.map(|w| [w.lines_threshold as f64, w.rate_target.get() as f64 * 1e-9]);
@@ -47,12 +49,19 @@ pub(super) fn series(world: &World, nodes: &[AnyNode]) -> Vec<MemorySeries> {
     sampled.collect()
 }
 
-/// The share of each wait in what senders of flows to `host` waited for.
-fn sender_waits(nodes: &[AnyNode], host: u32) -> [f64; Wait::ALL.len()] {
+/// How often each wait was seen of senders of flows to each host.
+fn sender_waits(nodes: &[AnyNode], hosts: usize) -> Vec<Seen> {
+    let mut sums = vec![Seen::default(); hosts];
     let senders = nodes.iter().filter_map(|node| node.host()?.observer::<SenderWaits>());
-    let seen = senders
-        .map(|waits| waits.seen(host))
-        .fold([0; Wait::ALL.len()], |sum, one| std::array::from_fn(|i| sum[i] + one[i]));
+    for (host, seen) in senders.flat_map(SenderWaits::seen) {
+        let sum = &mut sums[*host as usize];
+        *sum = std::array::from_fn(|i| sum[i] + seen[i]);
+    }
+    sums
+}
+
+/// The share of each wait.
+fn shares(seen: Seen) -> [f64; Wait::ALL.len()] {
     let all = seen.iter().sum::<u64>().max(1) as f64;
     seen.map(|seen| seen as f64 / all)
 }
