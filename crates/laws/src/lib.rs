@@ -26,6 +26,7 @@ pub mod group;
 pub mod host;
 pub mod host_driver;
 mod host_levels;
+pub mod kernel;
 mod kernel_clock;
 mod laws;
 mod linux_window;
