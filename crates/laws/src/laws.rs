@@ -5,6 +5,7 @@ use crate::flow::{self, Flow, FlowLaw, FlowParams};
 use crate::grant::{self, Grant, GrantLaw, GrantParams};
 use crate::group::{self, Group, GroupLaw, GroupParams};
 use crate::host::{self, Host, HostLaw, HostParams};
+use crate::kernel::{ModuleLaw, Program};
 use crate::log::{Compared, Log, ReplayError, Replayed, Role, behind_magic, compare_of};
 use crate::outside::typed::Typed;
 use crate::outside::{OpenRole, OutsideLaw};
@@ -257,6 +258,14 @@ impl Laws {
         }
         R::entries_mut(&mut self).push(Entry { name, law, stands_in: false });
         Ok(self)
+    }
+
+    /// Adds a law of role `flow` that consists of the kernel's callbacks.
+    ///
+    /// # Errors
+    /// If another law has its name.
+    pub fn with_module(self, program: Box<dyn Program>) -> Result<Self, NameTaken> {
+        self.with::<Flow>(Arc::new(ModuleLaw::new(program)))
     }
 
     /// Lets a law stand in for the one of this name, which scenarios go on naming. Lists do not show it.

@@ -7,6 +7,7 @@
 //! Invariant: a flow under a built-in law without a log passes no line of this file.
 
 use crate::Acts;
+use crate::kernel::ModuleLaw;
 use crate::log::{Logged, Role};
 use crate::params::{LawInfo, Table};
 use alloc::boxed::Box;
@@ -48,6 +49,13 @@ pub trait OutsideLaw<R: OpenRole>: CopyLaw<R> + fmt::Debug + Send + Sync {
 
     /// State at the start, at time `now`. The first actions are added to `acts`.
     fn start(&self, now: Time, at: R::Start, acts: &mut Acts<R::Act>) -> Box<dyn OutsideState<R>>;
+
+    /// The program of callbacks of which the law consists, if it does.
+    #[doc(hidden)]
+    #[expect(private_interfaces, reason = "only this crate makes such laws")]
+    fn module(&self) -> Option<&ModuleLaw> {
+        None
+    }
 }
 
 /// State of a law from outside: of one flow, host, connection or aggregate.

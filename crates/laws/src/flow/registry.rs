@@ -5,10 +5,12 @@
 
 use super::{FlowAct, FlowFacts, FlowLaw, FlowSeen, Needs, any_start};
 use crate::by_name::by_name;
+use crate::kernel::{ModuleLaw, Running};
 use crate::log::Logged;
 use crate::outside::Boxed;
 use crate::{Acts, Start};
 use alloc::boxed::Box;
+use alloc::sync::Arc;
 use forebay_units::Time;
 
 /// Most bytes that a law may keep per flow; parameters that do not fit are shared behind a reference.
@@ -101,6 +103,30 @@ impl FlowParams {
                 let any = self.start_alone(Time::ZERO, any_start(), &mut Acts::default());
                 FlowFacts { needs: any.needs(), floor_milli_mss: any.floor_milli_mss() }
             }
+        }
+    }
+
+    /// Whether the law is a module with the kernel's callbacks, which a transport calls instead of telling events. Only TCP does.
+    pub fn is_module(&self) -> bool {
+        self.module_law().is_some()
+    }
+
+    /// The module of a new flow, if the law is one. `seed` is the key of its random draws.
+    pub fn module(&self, seed: u64) -> Option<Running> {
+        self.module_law().map(|law| law.flow(seed))
+    }
+
+    /// The law on one host: its modules share what the host has once. `None` if the law is no module.
+    #[must_use]
+    pub fn on_host(&self) -> Option<Self> {
+        let law = self.module_law()?.on_host();
+        Some(Self { of: Params::Outside(Arc::new(law)), log: self.log.clone() })
+    }
+
+    fn module_law(&self) -> Option<&ModuleLaw> {
+        match &self.of {
+            Params::Outside(law) => law.module(),
+            _ => None,
         }
     }
 

@@ -14,12 +14,17 @@
 //!
 //! Invariant: no callback has a clock of its own. The time is [`Sock::tcp_clock_cache`].
 
+mod law;
 mod sock;
 
+pub(crate) use law::ModuleLaw;
+pub use law::Running;
 pub use sock::{
-    BOOT, CA_PRIV_WORDS, FIELDS, FieldInfo, INFINITE_SSTHRESH, Sock, WORDS, clock_ns, jiffies,
+    BOOT, CA_PRIV_WORDS, FIELDS, FIRST_SEQ, FieldInfo, INFINITE_SSTHRESH, OwnSock, Sock, WORDS,
+    clock_ns, jiffies,
 };
 
+use crate::params::LawInfo;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -251,8 +256,12 @@ impl Clone for Box<dyn Module> {
     }
 }
 
-/// A law that consists of callbacks: what its name in a scenario means, with its parameters.
+/// A law that consists of callbacks: what its name in a scenario means, with its parameters. [`Laws::with_module`](crate::Laws::with_module) adds
+/// one.
 pub trait Program: fmt::Debug + Send + Sync {
+    /// Name, parameters and help page.
+    fn info(&self) -> &LawInfo;
+
     /// Which callbacks exist.
     fn ops(&self) -> Ops;
 
@@ -261,11 +270,21 @@ pub trait Program: fmt::Debug + Send + Sync {
         1000
     }
 
+    /// Sets parameter `name`. `None`: no such name. `Some(false)`: not a value of this parameter, and nothing changed.
+    fn set(&mut self, _name: &str, _text: &str) -> Option<bool> {
+        None
+    }
+
+    /// Writes the value of parameter `name` as `set` reads it; nothing if there is no such name.
+    fn write(&self, _name: &str, _f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Ok(())
+    }
+
     /// What one host has of it once: maps and global variables with their first values. Called once for each host that sends under it.
-    ///
-    /// # Errors
-    /// If there is no room for it.
-    fn on_host(&self) -> Result<Arc<dyn HostProgram>, Fault>;
+    fn on_host(&self) -> Arc<dyn HostProgram>;
+
+    /// A copy.
+    fn copy(&self) -> Box<dyn Program>;
 }
 
 /// A program on one host. Flows of a host run one after the other, in the order of events.
