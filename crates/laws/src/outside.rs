@@ -7,7 +7,7 @@
 //! Invariant: a flow under a built-in law without a log passes no line of this file.
 
 use crate::Acts;
-use crate::kernel::ModuleLaw;
+use crate::kernel::Placed;
 use crate::log::{Logged, Role};
 use crate::params::{LawInfo, Table};
 use alloc::boxed::Box;
@@ -51,9 +51,12 @@ pub trait OutsideLaw<R: OpenRole>: CopyLaw<R> + fmt::Debug + Send + Sync {
     fn start(&self, now: Time, at: R::Start, acts: &mut Acts<R::Act>) -> Box<dyn OutsideState<R>>;
 
     /// The program of callbacks of which the law consists, if it does.
-    #[doc(hidden)]
-    #[expect(private_interfaces, reason = "only this crate makes such laws")]
-    fn module(&self) -> Option<&ModuleLaw> {
+    fn program(&self) -> Option<Placed<'_>> {
+        None
+    }
+
+    /// The law on one host, if it is such a program: its modules share what the host has once.
+    fn on_host(&self) -> Option<Arc<dyn OutsideLaw<R>>> {
         None
     }
 }

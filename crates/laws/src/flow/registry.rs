@@ -5,12 +5,11 @@
 
 use super::{FlowAct, FlowFacts, FlowLaw, FlowSeen, Needs, any_start};
 use crate::by_name::by_name;
-use crate::kernel::{ModuleLaw, Running};
+use crate::kernel::{Placed, Running};
 use crate::log::Logged;
 use crate::outside::Boxed;
 use crate::{Acts, Start};
 use alloc::boxed::Box;
-use alloc::sync::Arc;
 use forebay_units::Time;
 
 /// Most bytes that a law may keep per flow; parameters that do not fit are shared behind a reference.
@@ -108,24 +107,24 @@ impl FlowParams {
 
     /// Whether the law is a module with the kernel's callbacks, which a transport calls instead of telling events. Only TCP does.
     pub fn is_module(&self) -> bool {
-        self.module_law().is_some()
+        self.program().is_some()
     }
 
     /// The module of a new flow, if the law is one. `seed` is the key of its random draws.
     pub fn module(&self, seed: u64) -> Option<Running> {
-        self.module_law().map(|law| law.flow(seed))
+        self.program().map(|program| program.flow(seed))
     }
 
     /// The law on one host: its modules share what the host has once. `None` if the law is no module.
     #[must_use]
     pub fn on_host(&self) -> Option<Self> {
-        let law = self.module_law()?.on_host();
-        Some(Self { of: Params::Outside(Arc::new(law)), log: self.log.clone() })
+        let Params::Outside(law) = &self.of else { return None };
+        Some(Self { of: Params::Outside(law.on_host()?), log: self.log.clone() })
     }
 
-    fn module_law(&self) -> Option<&ModuleLaw> {
+    fn program(&self) -> Option<Placed<'_>> {
         match &self.of {
-            Params::Outside(law) => law.module(),
+            Params::Outside(law) => law.program(),
             _ => None,
         }
     }

@@ -1,6 +1,6 @@
 //! A program of callbacks as a law of role `flow`: by name, with parameters, and on a host.
 
-use super::{HostProgram, Module, Ops, Program};
+use super::{HostProgram, Placed, Program};
 use crate::flow::{Echo, Flow, FlowAct, FlowFacts, FlowSeen, Needs};
 use crate::outside::{OutsideLaw, OutsideState};
 use crate::params::LawInfo;
@@ -17,34 +17,9 @@ pub(crate) struct ModuleLaw {
     host: Option<Arc<dyn HostProgram>>,
 }
 
-/// A module of a flow, with what its program says of it.
-#[derive(Clone, Debug)]
-pub struct Running {
-    /// The module.
-    pub module: Box<dyn Module>,
-    /// Which callbacks exist.
-    pub ops: Ops,
-    /// Ticks per second of the kernel's clock.
-    pub hz: u32,
-}
-
 impl ModuleLaw {
     pub fn new(program: Box<dyn Program>) -> Self {
         Self { program, host: None }
-    }
-
-    /// On a host of its own.
-    pub fn on_host(&self) -> Self {
-        Self { program: self.program.copy(), host: Some(self.program.on_host()) }
-    }
-
-    /// The module of a new flow of this host, or of a flow alone.
-    pub fn flow(&self, seed: u64) -> Running {
-        let module = match &self.host {
-            Some(host) => host.flow(seed),
-            None => self.program.on_host().flow(seed),
-        };
-        Running { module, ops: self.program.ops(), hz: self.program.hz() }
     }
 }
 
@@ -76,8 +51,12 @@ impl OutsideLaw<Flow> for ModuleLaw {
         Box::new(Silent)
     }
 
-    fn module(&self) -> Option<&ModuleLaw> {
-        Some(self)
+    fn program(&self) -> Option<Placed<'_>> {
+        Some(Placed { program: &*self.program, host: self.host.as_ref() })
+    }
+
+    fn on_host(&self) -> Option<Arc<dyn OutsideLaw<Flow>>> {
+        Some(Arc::new(Self { program: self.program.copy(), host: Some(self.program.on_host()) }))
     }
 }
 

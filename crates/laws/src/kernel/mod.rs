@@ -15,10 +15,10 @@
 //! Invariant: no callback has a clock of its own. The time is [`Sock::tcp_clock_cache`].
 
 mod law;
+pub mod reno;
 mod sock;
 
 pub(crate) use law::ModuleLaw;
-pub use law::Running;
 pub use sock::{
     BOOT, CA_PRIV_WORDS, FIELDS, FIRST_SEQ, FieldInfo, INFINITE_SSTHRESH, OwnSock, Sock, WORDS,
     clock_ns, jiffies,
@@ -285,6 +285,35 @@ pub trait Program: fmt::Debug + Send + Sync {
 
     /// A copy.
     fn copy(&self) -> Box<dyn Program>;
+}
+
+/// A module of a flow, with what its program says of it.
+#[derive(Clone, Debug)]
+pub struct Running {
+    /// The module.
+    pub module: Box<dyn Module>,
+    /// Which callbacks exist.
+    pub ops: Ops,
+    /// Ticks per second of the kernel's clock.
+    pub hz: u32,
+}
+
+/// A program, and what its host has of it once. Without a host each flow is on one of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Placed<'a> {
+    pub(crate) program: &'a dyn Program,
+    pub(crate) host: Option<&'a Arc<dyn HostProgram>>,
+}
+
+impl Placed<'_> {
+    /// The module of a new flow. `seed` is the key of its random draws.
+    pub fn flow(&self, seed: u64) -> Running {
+        let module = match self.host {
+            Some(host) => host.flow(seed),
+            None => self.program.on_host().flow(seed),
+        };
+        Running { module, ops: self.program.ops(), hz: self.program.hz() }
+    }
 }
 
 /// A program on one host. Flows of a host run one after the other, in the order of events.

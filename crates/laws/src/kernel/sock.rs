@@ -219,7 +219,7 @@ fields! {
     tcp_mstamp set_tcp_mstamp TcpMstamp: u64, stack, "Now, us. When a packet arrives, a timer expires, and before sends.";
     tcp_clock_cache set_tcp_clock_cache TcpClockCache: u64, stack, "Now, ns. As `tcp_mstamp`.";
     delivered_mstamp set_delivered_mstamp DeliveredMstamp: u64, stack, "When `delivered` last rose, us. With the rate sample: behind the state machine.";
-    first_tx_mstamp set_first_tx_mstamp FirstTxMstamp: u64, stack, "When the newest delivered segment had left, us. With the rate sample.";
+    first_tx_mstamp set_first_tx_mstamp FirstTxMstamp: u64, stack, "When the newest delivered segment had left, us. Before `pkts_acked`.";
     reordering set_reordering Reordering: u32, stack, "Segments that overtake one before it counts as lost.";
     prr_delivered set_prr_delivered PrrDelivered: u32, stack, "Packets delivered in this reduction. PRR runs after `set_state`.";
     prr_out set_prr_out PrrOut: u32, stack, "Packets sent in this reduction.";
