@@ -11,6 +11,7 @@ use crate::receiver::Arrival;
 use crate::{Burst, FlowSpec, Wait};
 use forebay_laws::Start;
 use forebay_laws::flow::{FlowParams, IntHop, Needs, SwitchMessage, Totals};
+use forebay_laws::kernel::Fault;
 use forebay_laws::log::Tap;
 use forebay_units::{BitsPerSec, Bytes, Time};
 use forebay_wire::{FlowId, HostAddr, Kind, Packet};
@@ -241,6 +242,10 @@ pub trait SenderHalf<C: Transport>: Clone + Debug {
     }
     /// Rate in force, where the transport has one.
     fn rate(&self) -> Option<BitsPerSec> {
+        None
+    }
+    /// When the flow's congestion control ended the run, and why.
+    fn fault(&self) -> Option<(Time, &Fault)> {
         None
     }
     /// Packets sent again.

@@ -35,6 +35,16 @@ impl Prr {
         self.out += len.div_ceil(mss);
     }
 
+    /// Segments delivered in this reduction.
+    pub(crate) fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// Segments that left in this reduction.
+    pub(crate) fn out(&self) -> u64 {
+        self.out
+    }
+
     /// The window after an ACK, in bytes: what is in flight and whole segments more, though not beyond `ssthresh`.
     pub(crate) fn window(&mut self, mss: u64, ssthresh: u64, inflight: u64, ack: Delivery) -> u64 {
         let newly = ack.newly.div_ceil(mss);

@@ -28,6 +28,11 @@ fn ns(span: Span) -> u32 {
 }
 
 impl Rtt {
+    /// Smoothed deviation and what is added to the smoothed time for the timeout, in ns.
+    pub(crate) fn deviations(&self) -> (u32, u32) {
+        (self.mdev, self.rttvar)
+    }
+
     /// Takes the sample `m` (above zero) of the oldest segment that an ACK covers; `newest`: of the newest, for the minimum.
     ///
     /// Source: Linux `tcp_clean_rtx_queue` and `tcp_ack_update_rtt`, `seq_rtt_us` and `ca_rtt_us`. An ACK that its receiver delayed or

@@ -12,6 +12,7 @@ use crate::receiver::Arrival;
 use crate::{Burst, FlowSpec, TcpConfig, TcpSender, Wait};
 use forebay_laws::Start;
 use forebay_laws::flow::{FlowParams, IntHop, Needs, SwitchMessage, Totals};
+use forebay_laws::kernel::Fault;
 use forebay_laws::log::Tap;
 use forebay_units::{BitsPerSec, Bytes, Time};
 use forebay_wire::{FlowId, HostAddr, Packet};
@@ -574,6 +575,11 @@ impl Sender {
     /// Rate in force, where the transport has one.
     pub fn rate(&self) -> Option<BitsPerSec> {
         each!(Sender, self, |of| of.half.rate())
+    }
+
+    /// When the flow's congestion control ended the run, and why.
+    pub fn fault(&self) -> Option<(Time, &Fault)> {
+        each!(Sender, self, |of| of.half.fault())
     }
 
     /// Packets sent again.

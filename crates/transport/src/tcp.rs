@@ -5,6 +5,7 @@ use crate::receiver::{Arrival, send_acks};
 use crate::{Burst, FlowSpec, TcpConfig, TcpReceiver, TcpSender, Wait};
 use forebay_laws::Start;
 use forebay_laws::flow::{FlowParams, IntHop, Needs, Totals};
+use forebay_laws::kernel::Fault;
 use forebay_units::{Bytes, Time};
 use forebay_wire::{FlowId, HostAddr, Packet};
 
@@ -138,6 +139,10 @@ impl SenderHalf<TcpConfig> for TcpSender {
 
     fn window(&self) -> Bytes {
         self.cwnd()
+    }
+
+    fn fault(&self) -> Option<(Time, &Fault)> {
+        self.fault()
     }
 
     fn retransmits(&self) -> u64 {

@@ -170,7 +170,7 @@ impl TcpSender {
         if self.totals.state == CaState::Open {
             self.enter_cwr(&mut r, cfg, now);
             if self.held {
-                self.reduce(&mut r, cfg, Delivery { newly, clean_advance: true });
+                self.reduce(&mut r, cfg, now, Delivery { newly, clean_advance: true });
             }
         }
         self.put_repair(r);

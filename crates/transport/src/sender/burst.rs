@@ -47,7 +47,7 @@ impl TcpSender {
             None
         } else {
             let len = self.burst_len_now(cfg, now);
-            Some(self.send_data(cfg, now, len))
+            Some(self.send_data::<false>(cfg, now, len))
         };
         self.settle_deferral(cfg, now);
         let first = first?;
@@ -66,8 +66,9 @@ impl TcpSender {
         if cfg.tso.is_none() {
             return self.new_len(cfg);
         }
+        self.ask_min_tso(cfg, now);
         let mss = cfg.mss();
-        let room = self.cwnd.saturating_sub(self.totals.inflight.get());
+        let room = self.window_room(cfg);
         // Two super-packets per window at least, so that one can be acknowledged while the other is under way.
         let half = (self.cwnd / 2).max(mss);
         let most = room.min(half).min(self.burst_size(cfg)).min(self.rwnd_end - self.totals.nxt);
@@ -82,7 +83,8 @@ impl TcpSender {
         let halvings = (self.totals.min_rtt.as_ps() / US) >> RTT_LOG;
         let bonus = if halvings < 32 { most >> halvings } else { 0 };
         let by_rate = self.pacing_rate().map_or(most, |rate| (rate >> SHARE_OF_SECOND) + bonus);
-        let segments = (by_rate.min(most) / cfg.mss()).max(LEAST);
+        let least = self.module.as_ref().map_or(LEAST, |m| m.min_tso());
+        let segments = (by_rate.min(most) / cfg.mss()).max(least);
         segments.min(most / cfg.mss()).max(1) * cfg.mss()
     }
 
@@ -91,6 +93,9 @@ impl TcpSender {
     pub(super) fn pacing_rate(&self) -> Option<u64> {
         if let Some(rate) = self.pace.as_ref().and_then(|pace| pace.rate.as_ref()) {
             return Some(rate.rate().get() / 8);
+        }
+        if let Some(rate) = self.module_rate() {
+            return Some(rate);
         }
         let srtt = u128::from(self.totals.srtt.as_ps());
         let (window, tenths) = self.paced_window();
@@ -122,7 +127,7 @@ impl TcpSender {
         let available = self.written - t.nxt;
         let Some(head) = self.board.front() else { return false };
         let newest = self.board.get(self.board.len() - 1);
-        let room = self.cwnd.saturating_sub(t.inflight.get());
+        let room = self.window_room(cfg);
         let window = self.rwnd_end.saturating_sub(t.nxt);
         let limit = room.min(window);
         let share = self.cwnd.min(self.rwnd_end - t.una) / WINDOW_SHARE;

@@ -1,7 +1,8 @@
 //! The sending half of a flow.
 //!
 //! This file holds the state and the public face; `send` transmits, `burst` says how much at once, `ack` takes ACKs the short way and
-//! `slow_path` the long way, `recovery` is the state machine, `timers` the clock.
+//! `slow_path` the long way, `recovery` is the state machine, `timers` the clock. `module` calls congestion controls that were
+//! written for a kernel.
 //!
 //! Source: Linux `net/ipv4/tcp_input.c` and `tcp_output.c`, and the RFCs that each module names.
 //!
@@ -9,6 +10,7 @@
 
 mod ack;
 mod burst;
+mod module;
 mod recovery;
 mod repair;
 mod send;
@@ -28,6 +30,7 @@ use forebay_laws::flow::{Echo, Flow, FlowAct, FlowEvent, FlowParams, FlowSeen, T
 use forebay_laws::{Acts, Start};
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
 use forebay_wire::{FlowId, HostAddr};
+use module::Control;
 use repair::Repair;
 use timers::Timer;
 pub use wait::Wait;
@@ -70,7 +73,8 @@ pub struct TcpSender {
     rack: Rack,
     board: Scoreboard,
     law: Flow,
-    repair: Option<Box<Repair>>, // once something went wrong
+    repair: Option<Box<Repair>>, // once something went wrong, or with a module
+    module: Option<Box<Control>>, // where the law has the kernel's callbacks; `law` is silent then
     pace: Option<Box<Pace>>,     // where the stack paces, or a law set a rate, a gap or a wake-up
     usage_end: u32, // low bits of the sequence number that ends the window of data of `totals.most_out`
     app_limited_until: u32, // low bits of `delivered`
@@ -81,8 +85,8 @@ pub struct TcpSender {
     open: bool,
     app_limited: bool,
     shut: u8,       // gates: `PACED`, `DEFERRED`
-    calm: bool,     // nothing SACKed, lost, retransmitted or probed: ACKs take the short way
-    held: bool,     // a reduction owns `cwnd`; the law's windows wait
+    calm: bool, // nothing SACKed, lost, retransmitted or probed: ACKs take the short way. Never with a module
+    held: bool, // a reduction owns `cwnd`; the law's windows wait
     send_cwr: bool, // the next new segment says CWR
 }
 
@@ -122,6 +126,7 @@ impl TcpSender {
     /// If the law needs telemetry or congestion notification packets, of which TCP has none.
     pub fn new(cfg: &TcpConfig, spec: FlowSpec, law: &FlowParams, at: Start, now: Time) -> Self {
         let mut acts = Acts::default();
+        let module = law.module(at.seed);
         let law = law.start(at, &mut acts);
         let needs = law.needs();
         let has_all = !needs.int && !needs.sent && needs.echo != Echo::Cnp;
@@ -145,7 +150,7 @@ impl TcpSender {
             rack: Rack::NEW,
             board: Scoreboard::new(segments),
             law,
-            repair: None,
+            repair: module.is_some().then(|| Box::new(Repair::new())),
             pace: None,
             usage_end: 0,
             app_limited_until: 0,
@@ -156,7 +161,8 @@ impl TcpSender {
             open: spec.open,
             app_limited: false,
             shut: 0,
-            calm: true,
+            calm: module.is_none(),
+            module: module.map(|of| Box::new(Control::new(of, cfg, &spec, now))),
             held: false,
             send_cwr: false,
         };
@@ -168,6 +174,9 @@ impl TcpSender {
             sender.pace_mut();
         }
         sender.apply(&acts);
+        if sender.module.is_some() {
+            sender.init_module(cfg, now);
+        }
         sender.rwnd_end = sender.rwnd_end.min(sender.cwnd.max(FIRST_WINDOW));
         sender
     }

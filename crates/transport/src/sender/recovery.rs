@@ -25,11 +25,15 @@ impl TcpSender {
         w: &Work,
     ) -> bool {
         if w.ece {
-            r.prior_ssthresh = 0;
+            self.forbid_undo(r);
         }
         let una = self.totals.una;
         if self.totals.state == CaState::Cwr && una > r.high_seq {
-            self.leave(cfg, now);
+            if self.module.is_some() {
+                self.module_leaves_cwr(cfg, now);
+            } else {
+                self.leave(cfg, now);
+            }
         }
         self.totals.state == CaState::Recovery
             && una >= r.high_seq
@@ -84,21 +88,24 @@ impl TcpSender {
             self.enter_cwr(r, cfg, now);
         }
         if self.totals.state != CaState::Cwr {
-            self.keep_open(r);
+            self.keep_open(r, cfg, now);
         }
     }
 
-    fn keep_open(&mut self, r: &mut Repair) {
+    pub(super) fn keep_open(&mut self, r: &mut Repair, cfg: &TcpConfig, now: Time) {
         let unclear = r.sacked > 0 || !r.marks.is_clear();
         let state = if unclear { CaState::Disorder } else { CaState::Open };
         if state != self.totals.state {
-            self.totals.state = state;
+            self.set_state(cfg, now, state);
             r.high_seq = self.totals.nxt;
         }
     }
 
     /// One reduction for a window that was marked.
     pub(super) fn enter_cwr(&mut self, r: &mut Repair, cfg: &TcpConfig, now: Time) {
+        if self.module.is_some() {
+            return self.module_enters_cwr(r, cfg, now);
+        }
         r.undo_marker = None;
         self.begin_reduction(r, cfg, now, CaState::Cwr);
         r.prior_ssthresh = 0;
@@ -113,6 +120,9 @@ impl TcpSender {
         marked: bool,
     ) {
         r.begin_undo(self.totals.una);
+        if self.module.is_some() {
+            return self.module_enters_recovery(r, cfg, now, marked);
+        }
         if self.totals.state == CaState::Loss {
             self.leave(cfg, now);
             r.frto = false;
@@ -166,6 +176,9 @@ impl TcpSender {
         }
         if r.may_undo(w.original_arrived) {
             self.undo(r, cfg, now, false);
+            if self.module.is_some() {
+                self.module_leaves_recovery(cfg, now, true);
+            }
             return false;
         }
         self.rack.persist = self.rack.persist.saturating_sub(1);
@@ -175,7 +188,11 @@ impl TcpSender {
             }
             return true;
         }
-        self.leave(cfg, now);
+        if self.module.is_some() {
+            self.module_leaves_recovery(cfg, now, false);
+        } else {
+            self.leave(cfg, now);
+        }
         false
     }
 
@@ -190,7 +207,7 @@ impl TcpSender {
         }
         r.resent_first = None;
         self.undo(r, cfg, now, true);
-        self.keep_open(r);
+        self.keep_open(r, cfg, now);
         true
     }
 
@@ -219,6 +236,9 @@ impl TcpSender {
         r.undos += 1;
         r.frto = false;
         self.rack.advanced = true; // look at every loss again
+        if self.module.is_some() {
+            return self.module_undoes(cfg, now);
+        }
         if r.prior_ssthresh == 0 {
             if !matches!(self.totals.state, CaState::Open | CaState::Disorder) {
                 self.leave(cfg, now);
@@ -235,15 +255,13 @@ impl TcpSender {
     /// In `Loss`: was the timeout spurious, and is the episode over?
     fn in_loss(&mut self, r: &mut Repair, cfg: &TcpConfig, now: Time, w: &Work) {
         if w.advanced && r.may_undo(w.original_arrived) {
-            self.undo(r, cfg, now, true);
-            r.rto_sends = 0;
+            self.undo_loss(r, cfg, now);
             return;
         }
         let recovered = self.totals.una >= r.high_seq;
         if r.frto {
             if w.original && r.undo_marker.is_some() {
-                self.undo(r, cfg, now, true);
-                r.rto_sends = 0;
+                self.undo_loss(r, cfg, now);
                 return;
             }
             if self.totals.nxt > r.high_seq {
@@ -260,7 +278,20 @@ impl TcpSender {
         if recovered {
             r.frto = false;
             self.rack.persist = self.rack.persist.saturating_sub(1);
-            self.leave(cfg, now);
+            if self.module.is_some() {
+                self.set_state(cfg, now, CaState::Open);
+            } else {
+                self.leave(cfg, now);
+            }
+        }
+    }
+
+    /// The timeout was spurious.
+    fn undo_loss(&mut self, r: &mut Repair, cfg: &TcpConfig, now: Time) {
+        self.undo(r, cfg, now, true);
+        r.rto_sends = 0;
+        if self.module.is_some() {
+            self.set_state(cfg, now, CaState::Open);
         }
     }
 
@@ -423,9 +454,12 @@ impl TcpSender {
             r.tlp = None;
         } else if ack > probe.high_seq {
             // It repaired a loss that nothing else noticed.
+            if self.module.is_some() {
+                return self.module_had_tail_loss(r, cfg, now);
+            }
             self.enter_cwr(r, cfg, now);
             self.leave(cfg, now);
-            self.keep_open(r);
+            self.keep_open(r, cfg, now);
         }
     }
 }

@@ -39,6 +39,7 @@ pub(super) struct Repair {
     pub(super) probe: bool, // a tail loss probe may leave
     pub(super) tlp: Option<Probe>,
 
+    pub(super) lost_segments: u32, // ever marked lost, wrapping
     pub(super) retransmits: u64,
     pub(super) timeouts: u32,
     pub(super) undos: u32,
@@ -93,6 +94,7 @@ impl Repair {
             rto_sends: 0,
             probe: false,
             tlp: None,
+            lost_segments: 0,
             retransmits: 0,
             timeouts: 0,
             undos: 0,
@@ -122,6 +124,7 @@ impl Repair {
         }
         self.marks.set(place, Some(Mark::Lost));
         self.lost += len;
+        self.lost_segments = self.lost_segments.wrapping_add(1);
         self.lost_from = self.lost_from.min(start);
     }
 

@@ -34,7 +34,7 @@ impl TcpSender {
         if self.shut != 0 || !self.new_fits(cfg) {
             return None;
         }
-        Some(self.send_new(cfg, now, self.new_len(cfg)))
+        Some(self.send_new::<false>(cfg, now, self.new_len(cfg)))
     }
 
     /// Payload of the next new segment; zero if there is none.
@@ -63,23 +63,34 @@ impl TcpSender {
         inflight + len <= self.cwnd || inflight == 0
     }
 
-    /// Sends the next segment of new data.
+    /// Sends the next segment of new data; `COUNTED`: for a module, which counts packets.
     #[inline]
-    fn send_new(&mut self, cfg: &TcpConfig, now: Time, len: u64) -> Packet {
+    fn send_new<const COUNTED: bool>(&mut self, cfg: &TcpConfig, now: Time, len: u64) -> Packet {
         if self.board.is_empty() {
             self.resume(cfg, now);
         }
-        self.send_data(cfg, now, len)
+        self.send_data::<COUNTED>(cfg, now, len)
     }
 
-    /// Sends `len` bytes of new data, in segments that leave together. Returns the first, with the flags of all.
+    /// Sends `len` bytes of new data, in segments that leave together. Returns the first, with the flags of all. `COUNTED`: for a module.
     #[inline]
-    pub(super) fn send_data(&mut self, cfg: &TcpConfig, now: Time, len: u64) -> Packet {
+    pub(super) fn send_data<const COUNTED: bool>(
+        &mut self,
+        cfg: &TcpConfig,
+        now: Time,
+        len: u64,
+    ) -> Packet {
+        if COUNTED {
+            self.before_data(cfg, now);
+        }
         let seq = self.totals.nxt;
         let end = seq + len;
         self.totals.nxt = end;
         self.totals.inflight += Bytes::new(len);
-        let segment = Segment { sends: 1, ..self.segment(now) };
+        let mut segment = Segment { sends: 1, ..self.segment(now) };
+        if COUNTED {
+            self.note_delivered(&mut segment);
+        }
         self.totals.sent += len;
         let mut at = seq;
         while at < end {
@@ -89,7 +100,11 @@ impl TcpSender {
             }
             self.board.push(Segment { end: at as u32, ..segment });
         }
-        self.note_usage(cfg);
+        if COUNTED {
+            self.note_packets(cfg, now);
+        } else {
+            self.note_usage(cfg);
+        }
         self.arm_after_send(cfg, now);
         if self.pace.is_some() {
             self.pace_out(cfg, now, len);
@@ -116,6 +131,13 @@ impl TcpSender {
         };
         segment.set_lags(now.since(self.first_sent), now.since(self.delivered_at));
         segment
+    }
+
+    /// A module's rate samples count packets: a segment notes those delivered in place of the bytes in flight and the window.
+    fn note_delivered(&self, segment: &mut Segment) {
+        if let Some(m) = &self.module {
+            (segment.inflight, segment.cwnd) = m.noted();
+        }
     }
 
     /// A data packet of `len` bytes from `seq` on.
@@ -146,6 +168,9 @@ impl TcpSender {
         let idle = now.since(self.first_sent);
         self.first_sent = now;
         self.delivered_at = now;
+        if self.module.is_some() {
+            return self.module_resumes(cfg, now, idle);
+        }
         if cfg.idle_restart && self.totals.sent > 0 {
             let rto = self.rtt.rto(cfg, self.totals.srtt, 0);
             self.notify(now, FlowEvent::TxStart { idle, rto });
@@ -201,7 +226,11 @@ impl TcpSender {
     /// Shuts the pacing gate for the time that `len` bytes and their header take.
     #[cold]
     fn pace_out(&mut self, cfg: &TcpConfig, now: Time, len: u64) {
-        let by_stack = if cfg.pacing { self.stack_gap(cfg, len) } else { Span::ZERO };
+        let by_stack = match self.module_gap(cfg, len) {
+            Some(gap) => gap,
+            None if cfg.pacing || self.module.is_some() => self.stack_gap(cfg, len),
+            None => Span::ZERO,
+        };
         let Some(pace) = &mut self.pace else { return };
         let by_rate = match &mut pace.rate {
             Some(rate) => rate.take(len + cfg.header.get()),
@@ -221,7 +250,7 @@ impl TcpSender {
     /// Deviation: the rate is that of the moment of sending, not of the last ACK, and nothing is made up for what
     /// leaves late.
     fn stack_gap(&self, cfg: &TcpConfig, len: u64) -> Span {
-        if self.totals.sent < UNPACED * cfg.mss() {
+        if self.is_unpaced(cfg) {
             return Span::ZERO;
         }
         let (window, tenths) = self.paced_window();
@@ -230,10 +259,26 @@ impl TcpSender {
         Span::from_ps(u64::try_from(ps).unwrap_or(u64::MAX))
     }
 
+    /// Whether the flow is within its first segments, which nothing paces.
+    pub(super) fn is_unpaced(&self, cfg: &TcpConfig) -> bool {
+        self.totals.sent < UNPACED * cfg.mss()
+    }
+
+    /// As [`TcpSender::fits`], by packets where there is a module.
+    pub(super) fn has_room(&self, cfg: &TcpConfig, len: u64) -> bool {
+        match &self.module {
+            Some(_) => self.window_room(cfg) > 0,
+            None => self.fits(len),
+        }
+    }
+
     #[cold]
     #[inline(never)]
     fn ready_slow(&self, cfg: &TcpConfig) -> bool {
         let Some(r) = &self.repair else { return false };
+        if self.module.as_ref().is_some_and(|m| m.is_dead()) {
+            return false;
+        }
         if r.probe {
             return self.may_send_new(cfg) || !self.board.is_empty();
         }
@@ -241,9 +286,9 @@ impl TcpSender {
             return false;
         }
         if r.lost > 0 && !r.prefer_new {
-            return self.fits(cfg.mss().min(r.lost));
+            return self.has_room(cfg, cfg.mss().min(r.lost));
         }
-        self.shut == 0 && self.new_fits(cfg)
+        self.shut == 0 && self.may_send_new(cfg) && self.has_room(cfg, self.new_len(cfg))
     }
 
     #[cold]
@@ -260,12 +305,16 @@ impl TcpSender {
         } else {
             let len = self.burst_len_now(cfg, now);
             r.prr.sent(len, cfg.mss());
+            self.count_prr(&r);
             // The scoreboard may grow, and with it what `r` marks.
             while self.board.room() < len.div_ceil(cfg.mss()) as usize {
                 r.marks.regrow(&self.board);
                 self.board.grow();
             }
-            self.send_data(cfg, now, len)
+            match self.module {
+                None => self.send_data::<false>(cfg, now, len),
+                Some(_) => self.send_data::<true>(cfg, now, len),
+            }
         };
         self.put_repair(r);
         Some(packet)
@@ -277,6 +326,7 @@ impl TcpSender {
 
     /// Retransmits the lost segment `i`.
     fn send_again(&mut self, r: &mut Repair, cfg: &TcpConfig, now: Time, i: usize) -> Packet {
+        self.before_data(cfg, now);
         let (start, len) = self.extent(i);
         r.lost -= len;
         r.lost_from = start + len;
@@ -286,6 +336,7 @@ impl TcpSender {
         r.resent_first.get_or_insert(now);
         if matches!(self.totals.state, CaState::Recovery | CaState::Cwr) {
             r.prr.sent(len, cfg.mss());
+            self.count_prr(r);
         }
         self.settle_inflight(r);
         let packet = self.transmit_again(r, cfg, now, i);
@@ -299,8 +350,9 @@ impl TcpSender {
     fn transmit_again(&mut self, r: &mut Repair, cfg: &TcpConfig, now: Time, i: usize) -> Packet {
         let (start, len) = self.extent(i);
         let old = *self.board.get(i);
-        let renewed =
+        let mut renewed =
             Segment { end: old.end, sends: old.sends.saturating_add(1), ..self.segment(now) };
+        self.note_delivered(&mut renewed);
         *self.board.get_mut(i) = renewed;
         self.totals.sent += len;
         r.retransmits += 1;
@@ -331,7 +383,10 @@ impl TcpSender {
             }
             let len = self.new_len(cfg);
             r.prr.sent(len, cfg.mss());
-            self.send_new(cfg, now, len)
+            match self.module {
+                None => self.send_new::<false>(cfg, now, len),
+                Some(_) => self.send_new::<true>(cfg, now, len),
+            }
         };
         r.tlp = Some(Probe { high_seq: self.totals.nxt, retransmission });
         self.arm_rto(cfg, now);

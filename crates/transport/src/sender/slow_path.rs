@@ -29,7 +29,7 @@ pub(super) struct Work {
     sack_rtt: Option<Span>,
     oldest_sack_rtt: Option<Span>,
     during: CaState, // when the ACK came
-    resent_acked: bool,
+    pub(super) resent_acked: bool,
     pub(super) sacked: bool,    // a block brought news
     pub(super) original: bool,  // something sent once, and below `high_seq`, arrived
     pub(super) duplicate: bool, // without SACK: counts as the arrival of some segment
@@ -39,11 +39,20 @@ pub(super) struct Work {
     pub(super) ece: bool,
     pub(super) original_arrived: bool, // by the echoed time stamp
     pub(super) reo_armed: bool,
+    // What a module reads.
+    pub(super) delivered: u32,       // segments newly delivered
+    pub(super) acked: u64,           // bytes newly covered
+    pub(super) prior_lost: u32,      // `Repair::lost_segments` before the ACK
+    pub(super) prior_in_flight: u32, // packets
+    prior_duplicates: u32,           // without SACK
+    pub(super) outstanding: bool,    // something was, before the ACK
+    pub(super) stale: bool,          // a later ACK came before it
 }
 
 impl Work {
     /// One segment is newly delivered.
     fn deliver(&mut self, segment: &Segment) {
+        self.delivered += 1;
         let later = |old: &Segment| {
             segment.sent > old.sent
                 || (segment.sent == old.sent && segment.end.wrapping_sub(old.end) as i32 > 0)
@@ -71,6 +80,12 @@ impl TcpSender {
     pub(super) fn put_repair(&mut self, r: Box<Repair>) {
         self.calm =
             !self.held && matches!(self.totals.state, CaState::Open | CaState::Cwr) && r.is_quiet();
+        if let Some(m) = &mut self.module {
+            m.calm = core::mem::take(&mut self.calm);
+            if m.is_dead() {
+                (self.timer_at, self.pace) = (Time::MAX, None); // nothing happens any more
+            }
+        }
         self.settle_inflight(&r);
         if cfg!(debug_assertions) && self.board.len() <= AUDIT_UP_TO {
             self.audit(&r);
@@ -107,6 +122,9 @@ impl TcpSender {
         let out = self.totals.nxt - self.totals.una;
         debug_assert!(r.sacked + r.lost <= out, "{r:?}");
         self.totals.inflight = Bytes::new(out - r.sacked - r.lost);
+        if let Some(m) = &mut self.module {
+            m.count(self.board.len(), r);
+        }
     }
 
     #[cold]
@@ -118,9 +136,16 @@ impl TcpSender {
         arrived: Time,
         packet: &Packet,
     ) {
+        if self.module.as_ref().is_some_and(|m| m.is_dead()) {
+            return;
+        }
         let mut r = self.take_repair();
         let mut w = Work {
             prior_una: self.totals.una,
+            prior_duplicates: r.dup_acks,
+            outstanding: !self.board.is_empty(),
+            stale: packet.seq < self.totals.una,
+            prior_in_flight: self.module.as_ref().map_or(0, |m| m.sk.packets_in_flight()),
             ece: packet.flags.has(Flags::ECE),
             during: self.totals.state,
             original_arrived: cfg.timestamps && r.predates(now, packet.stamp),
@@ -137,6 +162,10 @@ impl TcpSender {
         self.account(&mut r, cfg, now, packet, &mut w);
         let dsack_of_probe = self.take_dsack(&mut r, cfg, packet, &mut w);
         self.widen(&mut r, &w);
+        if self.module.is_some() {
+            self.by_module(&mut r, (cfg, now), packet, dsack_of_probe, &mut w);
+            return self.end_ack(r, cfg, now, &w);
+        }
         let held_on = self.end_episode(&mut r, cfg, now, &w);
         if w.newly > 0 || w.ece {
             let acked = self.totals.una - w.prior_una;
@@ -151,13 +180,42 @@ impl TcpSender {
         self.settle_inflight(&r);
         if self.held && w.newly > 0 {
             let clean_advance = w.advanced && w.lost == 0;
-            self.reduce(&mut r, cfg, Delivery { newly: w.newly, clean_advance });
+            self.reduce(&mut r, cfg, now, Delivery { newly: w.newly, clean_advance });
         }
-        if !w.reo_armed && self.moves_timer(&w) {
+        self.end_ack(r, cfg, now, &w);
+    }
+
+    /// The timer after an ACK.
+    fn end_ack(&mut self, r: Box<Repair>, cfg: &TcpConfig, now: Time, w: &Work) {
+        if !w.reo_armed && self.moves_timer(w) {
             let quiet = r.sacked == 0 && r.tlp.is_none();
             self.arm_on_ack(cfg, now, quiet);
         }
         self.put_repair(r);
+    }
+
+    /// The rest of an ACK in the kernel's order, where the law is a module.
+    fn by_module(
+        &mut self,
+        r: &mut Repair,
+        (cfg, now): (&TcpConfig, Time),
+        packet: &Packet,
+        dsack_of_probe: bool,
+        w: &mut Work,
+    ) {
+        w.acked = self.totals.una - w.prior_una;
+        if !cfg.sack {
+            let removed = w.segments.saturating_sub(w.prior_duplicates).max(1);
+            w.delivered = if w.advanced { removed } else { w.duplicate.into() };
+        }
+        self.tell_module(r, cfg, now, w);
+        self.on_probe_ack(r, cfg, now, packet.seq, dsack_of_probe, w);
+        if !self.end_episode(r, cfg, now, w) {
+            self.machine(r, cfg, now, w);
+        }
+        self.settle_inflight(r);
+        self.control(r, cfg, now, packet, w);
+        self.release_module(cfg, now);
     }
 
     /// Marks what SACK blocks cover.
@@ -391,7 +449,11 @@ impl TcpSender {
     }
 
     /// The window after this ACK of a reduction.
-    pub(super) fn reduce(&mut self, r: &mut Repair, cfg: &TcpConfig, ack: Delivery) {
+    pub(super) fn reduce(&mut self, r: &mut Repair, cfg: &TcpConfig, now: Time, ack: Delivery) {
+        if self.module.is_some() {
+            let newly = ack.newly.div_ceil(cfg.mss());
+            return self.reduce_packets(r, cfg, now, Delivery { newly, ..ack });
+        }
         let inflight = self.totals.inflight.get();
         if cfg.prr {
             self.cwnd = r.prr.window(cfg.mss(), self.ssthresh, inflight, ack);

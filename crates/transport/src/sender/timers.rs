@@ -120,7 +120,8 @@ impl TcpSender {
     /// After new data left.
     #[inline]
     pub(super) fn arm_after_send(&mut self, cfg: &TcpConfig, now: Time) {
-        if self.calm && self.may_probe(cfg) {
+        let calm = self.calm || self.module.as_ref().is_some_and(|m| m.calm);
+        if calm && self.may_probe(cfg) {
             let at = cfg.timer_tick.expiry(now, self.probe_timeout(cfg));
             return self.set_timer(Timer::Probe, at.min(self.head_timeout(cfg, now)));
         }
@@ -163,7 +164,7 @@ impl TcpSender {
         if r.lost > lost && self.totals.state != CaState::Recovery {
             self.enter_recovery(&mut r, cfg, now, false);
             self.settle_inflight(&r);
-            self.reduce(&mut r, cfg, Delivery { newly: cfg.mss(), clean_advance: false });
+            self.reduce(&mut r, cfg, now, Delivery { newly: cfg.mss(), clean_advance: false });
         }
         let at = self.head_timeout(cfg, now);
         self.set_timer(Timer::Rto, at);
@@ -183,7 +184,9 @@ impl TcpSender {
         }
         self.condemn(&mut r, cfg, now);
         self.settle_inflight(&r);
-        if afresh {
+        if self.module.is_some() {
+            self.module_enters_loss(&mut r, cfg, now, afresh);
+        } else if afresh {
             if !opened {
                 self.leave(cfg, now);
             }
@@ -197,11 +200,13 @@ impl TcpSender {
         r.high_seq = self.totals.nxt;
         r.timeouts += 1;
         r.rto_sends += 1;
-        self.totals.state = CaState::Loss;
-        self.held = false;
-        self.cwnd = self.totals.inflight.get() + cfg.mss();
         self.send_cwr = cfg.ecn();
-        self.notify(now, FlowEvent::Enter(CaState::Loss));
+        if self.module.is_none() {
+            self.totals.state = CaState::Loss;
+            self.held = false;
+            self.cwnd = self.totals.inflight.get() + cfg.mss();
+            self.notify(now, FlowEvent::Enter(CaState::Loss));
+        }
         self.backoff = self.backoff.saturating_add(1);
         self.arm_rto(cfg, now);
         self.put_repair(r);

@@ -48,7 +48,7 @@ impl TcpSender {
             Wait::Application
         } else if self.shut & PACED != 0 {
             Wait::Pacing
-        } else if self.fits(self.new_len(cfg)) && !self.may_send_new(cfg) {
+        } else if self.has_room(cfg, self.new_len(cfg)) && !self.may_send_new(cfg) {
             Wait::Receiver
         } else {
             Wait::Congestion

@@ -8,6 +8,7 @@ mod compression;
 mod delays;
 mod limits;
 mod marks;
+mod module;
 mod rdma;
 mod recovery;
 mod timers;
