@@ -31,7 +31,7 @@ pub fn trace(args: &Args) -> Result<(), Failure> {
     let mut simulation =
         Simulation::with_outputs(scenario, seed, Options::default(), outputs).map_err(refused)?;
     simulation.advance(Time::MAX, &Watch::default());
-    let Outcome { record, followed, .. } = simulation.finish();
+    let Outcome { record, followed, .. } = simulation.finish().checked().map_err(refused)?;
     let log = followed.unwrap_or_default();
     let Some(flow) = record.flows.iter().find(|row| row.flow == args.flow) else {
         return Err(no_flow(args.flow, &record.flows));

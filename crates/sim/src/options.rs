@@ -57,6 +57,8 @@ pub enum SimError {
     Fabric(String),
     /// A law or a parameter of it is unknown.
     Law(String),
+    /// The congestion control of a flow did what ends the run.
+    Fault(String),
     /// The simulation was stopped before its first event.
     Stopped,
 }
@@ -64,7 +66,9 @@ pub enum SimError {
 impl fmt::Display for SimError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Traffic(why) | Self::Fabric(why) | Self::Law(why) => f.write_str(why),
+            Self::Traffic(why) | Self::Fabric(why) | Self::Law(why) | Self::Fault(why) => {
+                f.write_str(why)
+            }
             Self::Stopped => f.write_str("stopped before its first event"),
         }
     }

@@ -13,6 +13,7 @@ use crate::world::{AnyNode, World, machines};
 use forebay_engine::{
     Ended, Engine, EngineAccess, EngineStats, Goal, LinkId, NodeId, Tuning, Watch,
 };
+use forebay_laws::flow::FlowParams;
 use forebay_record::RunRecord;
 use forebay_record::why::Log;
 use forebay_scenario::model::Scenario;
@@ -29,10 +30,25 @@ pub struct Outcome {
     pub warnings: Vec<String>,
     /// Why nothing moved any more though flows were unfinished: names the port or timer that holds them.
     pub stall: Option<String>,
+    /// What the congestion control of a flow did that ended the run, if one did; then `stall` says the same.
+    pub fault: Option<String>,
     /// How the execution went; depends on threads and grouping, so it belongs to no result.
     pub execution: EngineStats,
     /// The log of the flows that were followed, if some were.
     pub followed: Option<Log>,
+}
+
+impl Outcome {
+    /// The outcome, unless a fault ended the run.
+    ///
+    /// # Errors
+    /// [`SimError::Fault`], with its sentence.
+    pub fn checked(self) -> Result<Self, SimError> {
+        match self.fault {
+            Some(why) => Err(SimError::Fault(why)),
+            None => Ok(self),
+        }
+    }
 }
 
 /// Runs a checked scenario with one seed.
@@ -49,7 +65,7 @@ pub fn simulate(
 ) -> Result<Outcome, SimError> {
     let mut simulation = Simulation::new(scenario, seed, options)?;
     simulation.advance(Time::MAX, watch);
-    Ok(simulation.finish())
+    simulation.finish().checked()
 }
 
 /// As [`simulate`]; the scenario's captures and law logs go to `outputs`.
@@ -65,7 +81,7 @@ pub fn simulate_into<'a>(
 ) -> Result<Outcome, SimError> {
     let mut simulation = Simulation::with_outputs(scenario, seed, options, outputs)?;
     simulation.advance(Time::MAX, watch);
-    Ok(simulation.finish())
+    simulation.finish().checked()
 }
 
 /// A simulation that can be advanced step by step.
@@ -79,6 +95,8 @@ pub struct Simulation<'a> {
     progress: Progress,
     ended: Option<Ended>,
     stall: Option<String>,
+    modules: bool,                // a law is a module, which may end the run
+    fault: Option<String>,        // it did
     deadlocks: Option<Deadlocks>, // where something may pause
     captures: Option<Captures<'a>>,
     links: Option<LinkSamples>,
@@ -148,6 +166,8 @@ impl<'a> Simulation<'a> {
         let captures = outputs
             .captures
             .map(|sink| Captures::new(sink, &mut world.taps, &world.common, &world.plan.names));
+        let is_module = |law: &FlowParams| law.is_module();
+        let modules = world.common.profiles.iter().any(|of| of.law.as_ref().is_some_and(is_module));
         let look = Look::new(scenario, &world.plan, engine.stats().window);
         let links = outputs.links.then(|| LinkSamples::new(&world, last, goal.is_some())).flatten();
         Ok(Self {
@@ -160,6 +180,8 @@ impl<'a> Simulation<'a> {
             progress: Progress::default(),
             ended: None,
             stall: None,
+            modules,
+            fault: None,
             deadlocks,
             captures,
             links,
@@ -201,8 +223,15 @@ impl<'a> Simulation<'a> {
                 .min(self.world.timeline.next())
                 .min(self.captures.as_ref().map_or(Time::MAX, Captures::next))
                 .min(self.links.as_ref().map_or(Time::MAX, LinkSamples::next))
+                .min(if self.modules { next(FAULTS_EVERY) } else { Time::MAX })
                 .min(next(CHECK_EVERY));
-            match self.engine.advance(boundary, self.goal, watch) {
+            let ended = self.engine.advance(boundary, self.goal, watch);
+            self.look_for_faults();
+            if self.fault.is_some() {
+                self.ended = Some(Ended::Stopped(self.engine.now()));
+                break;
+            }
+            match ended {
                 Ended::Reached(now) => {
                     self.world.timeline.apply(now, &self.world.fabric, &mut self.engine);
                     if now == now.round_up(CHECK_EVERY) {
@@ -258,6 +287,29 @@ impl<'a> Simulation<'a> {
         self.ended.is_some() || self.engine.now() >= self.scenario.stop.time
     }
 
+    /// Looks for the first fault of a module. All events before [`Simulation::now`] have been handled, so it is the first of the run.
+    fn look_for_faults(&mut self) {
+        if !self.modules || self.fault.is_some() {
+            return;
+        }
+        let faults = (0..self.world.fabric.hosts()).filter_map(|host| {
+            machines::node(&mut self.engine, &self.world.fabric, NodeId(host))
+                .host()?
+                .module_fault()
+        });
+        self.fault = faults.min().map(|(at, flow, why)| {
+            let spec = self.world.common.flows[flow as usize];
+            let law = self.world.common.profiles[usize::from(spec.traffic)].law.as_ref();
+            let [from, to] = [spec.src, spec.dst].map(|host| &self.world.plan.names[host as usize]);
+            format!(
+                "flow {flow} from {from} to {to} at {:.3} ms, law \"{}\": {why}",
+                at.as_secs_f64() * 1e3,
+                law.map_or("", |law| law.name()),
+            )
+        });
+        self.stall.clone_from(&self.fault);
+    }
+
     fn check_for_deadlocks(&mut self, now: Time) {
         if let Some(deadlocks) = &mut self.deadlocks {
             deadlocks.check(now, &mut self.engine, &self.world);
@@ -266,6 +318,7 @@ impl<'a> Simulation<'a> {
 
     /// Collects the results.
     pub fn finish(mut self) -> Outcome {
+        self.look_for_faults();
         let end = match self.ended {
             Some(Ended::Done(at) | Ended::Stopped(at)) => at,
             Some(Ended::Idle) if self.stall.is_none() => self.scenario.stop.time,
@@ -306,7 +359,7 @@ impl<'a> Simulation<'a> {
         warnings.extend(stall::cut_off(&record, &self.world));
         warnings.extend(left.filter(|left| self.stall.as_ref() != Some(left)));
         warnings.extend(stall::collectives(&record, &nodes, &self.world));
-        Outcome { record, warnings, stall: self.stall, execution, followed }
+        Outcome { record, warnings, stall: self.stall, fault: self.fault, execution, followed }
     }
 }
 
@@ -357,6 +410,9 @@ struct Look {
     step: Span,
     events: u64,
 }
+
+/// Faults of modules are looked for at multiples of this time.
+const FAULTS_EVERY: Span = Span::from_ms(10);
 
 /// Events between two looks: well below a second of work.
 const MOST_UNWATCHED: u64 = 2_000_000;

@@ -49,7 +49,7 @@ impl Work<'_> {
             ..Outputs::default()
         };
         let simulation = Simulation::watched(self.scenario, seed, self.options, outputs, watch)?;
-        let mut outcome = self.advance(simulation, watch, to_do, &logs);
+        let mut outcome = self.advance(simulation, watch, to_do, &logs).checked()?;
         let logged = logs.finish();
         if let Ok(whose) = &logged {
             outcome.warnings.extend(self.unlogged(seed, whose));

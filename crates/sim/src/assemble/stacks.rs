@@ -112,6 +112,12 @@ pub(crate) fn profiles(scenario: &Scenario, stack: &Stack) -> Result<Vec<Profile
             }
             TransportKind::Rdma(keys) => {
                 let law = law_of(&scenario.laws, of, t)?;
+                if law.is_module() {
+                    return Err(SimError::Law(format!(
+                        "law \"{}\" has the callbacks of a congestion control of TCP; write kind = \"tcp\" for its transport",
+                        law.name()
+                    )));
+                }
                 (Config::from(queue_pairs(of, keys, class, &law)), Some(law))
             }
             TransportKind::ReceiverDriven(keys) => {

@@ -9,6 +9,7 @@ use super::timer_dedup::TimerDedup;
 use super::timers::Due;
 use forebay_engine::Out;
 use forebay_laws::Start;
+use forebay_laws::flow::FlowParams;
 use forebay_transport::{FlowSpec as SenderSpec, Heard, Next, Sender, Telemetry, Wait};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Bytes, Span, Time};
@@ -47,9 +48,21 @@ pub(super) struct Senders {
     pub paused: Option<Box<PausedDestinations>>, // destinations that the switch has paused
     pub free: Vec<u32>,
     pub finished: Vec<Sent>,
+    modules: Vec<(u16, FlowParams)>, // laws that are modules, by traffic entry
 }
 
 impl Senders {
+    /// The law of a traffic entry as it is on this host, if it is a module: flows of one law share what the host has once.
+    fn here(&mut self, traffic: u16, law: &FlowParams) -> Option<&FlowParams> {
+        let at = self.modules.iter().position(|(of, _)| *of == traffic).or_else(|| {
+            let shared = self.modules.iter().find(|(_, known)| known == law);
+            let here = shared.map_or_else(|| law.on_host(), |(_, known)| Some(known.clone()))?;
+            self.modules.push((traffic, here));
+            Some(self.modules.len() - 1)
+        })?;
+        Some(&self.modules[at].1)
+    }
+
     /// A slot for one more.
     fn open(&mut self, sending: Sending) -> u32 {
         match self.free.pop() {
@@ -102,6 +115,10 @@ impl Host {
             SenderSpec { flow: FlowId(flow), src, dst, size: spec.size, open, paths, handshake };
         let tap = self.common.law_taps.as_ref().and_then(|taps| taps.flow(flow));
         let law = profile.law.as_ref();
+        let here =
+            law.filter(|law| law.is_module()).and_then(|law| self.send.here(spec.traffic, law));
+        let tap = tap.filter(|_| here.is_none()); // a module hears of no events
+        let law = here.or(law);
         let logged = law.zip(tap).map(|(law, tap)| law.clone().with_log(tap));
         let law = logged.as_ref().or(law);
         let sender = profile.transport.sender(flow_spec, law, at, now);
@@ -266,6 +283,14 @@ impl Host {
             };
             (spec.dst, wait)
         })
+    }
+
+    /// When the congestion control of a flow first ended the run: the time, the flow and the sentence.
+    pub fn module_fault(&self) -> Option<(Time, u32, String)> {
+        let faults = self.unfinished().filter_map(|(sent, sender)| {
+            sender.fault().map(|(at, why)| (at, sent.flow, why.to_string()))
+        });
+        faults.min()
     }
 
     /// Flows that have started here and are not finished, as they stand, with what each waits for.

@@ -16,6 +16,7 @@ mod lists;
 mod longer;
 mod machine;
 mod memory;
+mod modules;
 mod nic_classes;
 mod nic_turns;
 mod outside;
