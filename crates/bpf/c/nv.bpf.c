@@ -5,35 +5,8 @@
 //
 // Deviation from the kernel's own NV: samples of what was in flight are bounded by the window; rates have 64 bits.
 
-#include "kernel.h"
+#include "tcp.h"
 #include "nv.h"
-
-#define PLACED __attribute__((preserve_access_index))
-
-enum { OPEN, DISORDER, CWR, RECOVERY, LOSS };
-
-struct inet_connection_sock {
-	u64 icsk_ca_priv[13];
-} PLACED;
-
-struct tcp_sock {
-	struct inet_connection_sock inet_conn;
-	u32 snd_una;
-	u32 snd_nxt;
-	u32 mss_cache;
-	u32 snd_cwnd;
-	u32 snd_cwnd_cnt;
-	u32 snd_cwnd_clamp;
-	u32 snd_ssthresh;
-	u32 prior_cwnd;
-	u32 max_packets_out;
-	u8 is_cwnd_limited : 1;
-} PLACED;
-
-struct ack_sample {
-	s32 rtt_us;
-	u32 in_flight;
-} PLACED;
 
 _Static_assert(sizeof(struct nv) <= 13 * 8, "what the kernel keeps for a module");
 
@@ -61,16 +34,6 @@ INLINE void put(struct tcp_sock *tp, const struct nv_window *w)
 		tp->snd_ssthresh = w->ssthresh;
 	if (w->count != tp->snd_cwnd_cnt)
 		tp->snd_cwnd_cnt = w->count;
-}
-
-// Whether the connection sends all that its window lets it: the kernel's own judgement.
-INLINE u32 limited(const struct tcp_sock *tp)
-{
-	const u8 *at = (const u8 *)tp + __builtin_preserve_field_info(tp->is_cwnd_limited, 0);
-	u64 bit = *at;
-	bit <<= __builtin_preserve_field_info(tp->is_cwnd_limited, 4);
-	bit >>= __builtin_preserve_field_info(tp->is_cwnd_limited, 5);
-	return bit || (tp->snd_cwnd < tp->snd_ssthresh && tp->snd_cwnd < 2 * tp->max_packets_out);
 }
 
 SEC("struct_ops/init") int nv_open(u64 *call)
@@ -112,13 +75,17 @@ SEC("struct_ops/pkts_acked") int nv_sample(u64 *call)
 	const struct ack_sample *sample = (const struct ack_sample *)call[1];
 	struct nv *nv = state(tp);
 	struct nv_window w = window(tp);
+	u64 now = boot_time();
+	// One draw for each reset, as the law draws.
+	u32 resets = nv->reset_at && now >= nv->reset_at && nv->state <= DISORDER;
+	resets = resets && sample->rtt_us >= 0 && sample->in_flight;
 	struct nv_ack ack = {
-		.now = boot_time(),
+		.now = now,
 		.rtt = sample->rtt_us,
 		.in_flight = nv_bounded(sample->in_flight, &w),
 		.una = tp->snd_una,
 		.nxt = tp->snd_nxt,
-		.draw = random_number(),
+		.draw = resets ? random_number() : 0,
 		.calm = nv->state <= DISORDER,
 	};
 	nv_acked(nv, &w, &ack);
@@ -137,3 +104,15 @@ SEC("struct_ops/cong_avoid") int nv_avoid(u64 *call)
 	put(tp, &w);
 	return 0;
 }
+
+LICENSE;
+
+SEC(".struct_ops.link") struct tcp_congestion_ops nv = {
+	.init = (void *)nv_open,
+	.ssthresh = (void *)nv_reduce,
+	.undo_cwnd = (void *)nv_undo,
+	.set_state = (void *)nv_state,
+	.pkts_acked = (void *)nv_sample,
+	.cong_avoid = (void *)nv_avoid,
+	.name = "forebay_nv",
+};

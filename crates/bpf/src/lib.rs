@@ -14,3 +14,15 @@ pub const NV: &[u8] = include_bytes!("../obj/nv.bpf.o");
 /// Functions of `struct tcp_congestion_ops` that [`NV`] has.
 pub const NV_FUNCTIONS: [&str; 6] =
     ["init", "ssthresh", "undo_cwnd", "set_state", "pkts_acked", "cong_avoid"];
+
+/// Reno: `reno.bpf.c`.
+pub const RENO: &[u8] = include_bytes!("../obj/reno.bpf.o");
+
+/// CUBIC: `cubic.bpf.c`.
+pub const CUBIC: &[u8] = include_bytes!("../obj/cubic.bpf.o");
+
+/// DCTCP: `dctcp.bpf.c`.
+pub const DCTCP: &[u8] = include_bytes!("../obj/dctcp.bpf.o");
+
+/// A first idea of a law, with a parameter: `halve.bpf.c`.
+pub const HALVE: &[u8] = include_bytes!("../obj/halve.bpf.o");

@@ -20,6 +20,7 @@ struct Section<'a> {
     len: usize,
 }
 
+const SYMBOLS: u32 = 2; // SHT_SYMTAB
 const RELOCATIONS: u32 = 9; // SHT_REL
 const MAP: u64 = 1; // R_BPF_64_64
 
@@ -55,6 +56,17 @@ impl<'a> Object<'a> {
     /// Bytes of a section.
     pub fn section(&self, name: &str) -> Option<&'a [u8]> {
         part(self.bytes, self.sections.iter().find(|of| of.name == name)?)
+    }
+
+    /// Offset of a symbol in its section.
+    pub(super) fn symbol(&self, name: &str) -> Option<u32> {
+        let symbols = self.sections.iter().find(|of| of.kind == SYMBOLS)?;
+        let names = part(self.bytes, self.sections.get(symbols.link)?)?;
+        let rows = part(self.bytes, symbols)?.chunks_exact(24);
+        let row = rows
+            .into_iter()
+            .find(|row| u32_at(row, 0).is_some_and(|at| text(names, at as usize) == Some(name)))?;
+        u32::try_from(u64_at(row, 8)?).ok()
     }
 
     /// Instructions of the program in a section, with descriptors where it names maps.

@@ -5,7 +5,7 @@
 
 use super::object::Object;
 use super::sys::{self, MapKind, ProgramKind, Target, Types};
-use super::types::{Kernel, Placed};
+use super::types::{Kernel, Placed, with_sections};
 use super::{Link, TERMS};
 use crate::Root;
 use std::io::{self, ErrorKind};
@@ -48,7 +48,7 @@ impl CongestionControl {
         let no_object = || wrong("the object has no type information");
         let own = object.section(".BTF").ok_or_else(no_object)?;
         let extra = object.section(".BTF.ext").ok_or_else(no_object)?;
-        let types = sys::types(own)?;
+        let types = sys::types(&with_sections(own, object).ok_or_else(no_object)?)?;
         let mut value = vec![0; whole.size];
         let mut put = |at: usize, bytes: &[u8]| -> io::Result<()> {
             let to = value.get_mut(data + at..data + at + bytes.len());

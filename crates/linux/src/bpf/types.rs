@@ -2,10 +2,11 @@
 //!
 //! Source: `Documentation/bpf/btf.rst`. Whatever does not fit in that is `None`.
 
-use super::object::{text, u16_at, u32_at};
+use super::object::{Object, text, u16_at, u32_at};
 use std::ops::Range;
 
 const STRUCT: u32 = 4;
+const SECTION: u32 = 15;
 
 /// Types of the running kernel, as `/sys/kernel/btf/vmlinux` has them.
 #[derive(Debug)]
@@ -52,18 +53,56 @@ impl<'a> Kernel<'a> {
                 let fields = (0..count).map(field).collect::<Option<_>>()?;
                 return Some(Structure { number, size: size as usize, fields });
             }
-            at += 12
-                + match kind {
-                    1 | 14 | 17 => 4,              // whole numbers, variables, tags of declarations
-                    3 => 12,                       // arrays
-                    4 | 5 | 15 | 19 => 12 * count, // structures, unions, sections, enumerations of 64 bits
-                    6 | 13 => 8 * count,           // enumerations, parameters
-                    2 | 7..=12 | 16 | 18 => 0,
-                    _ => return None,
-                };
+            at += length(kind, count)?;
             number += 1;
         }
     }
+}
+
+/// Bytes of a type of this kind with so many members.
+fn length(kind: u32, count: usize) -> Option<usize> {
+    let behind = match kind {
+        1 | 14 | 17 => 4,              // whole numbers, variables, tags of declarations
+        3 => 12,                       // arrays
+        4 | 5 | 15 | 19 => 12 * count, // structures, unions, sections, enumerations of 64 bits
+        6 | 13 => 8 * count,           // enumerations, parameters
+        2 | 7..=12 | 16 | 18 => 0,
+        _ => return None,
+    };
+    Some(12 + behind)
+}
+
+/// An object's type information with the sizes of sections and the places of variables in them: the kernel wants those, and an object that
+/// was not linked has zeros there.
+pub(super) fn with_sections(btf: &[u8], object: &Object<'_>) -> Option<Vec<u8>> {
+    let of = Kernel::of(btf)?;
+    let from = (u32_at(btf, 4)? + u32_at(btf, 8)?) as usize;
+    let mut starts = vec![0]; // of each type, by its number; there is no type 0
+    let mut at = 0;
+    while at < of.types.len() {
+        starts.push(at);
+        let info = u32_at(of.types, at + 4)?;
+        at += length(info >> 24 & 31, (info & 0xffff) as usize)?;
+    }
+    let name = |at: usize| text(of.names, u32_at(of.types, at)? as usize);
+    let mut all = btf.to_vec();
+    let mut put = |at: usize, value: u32| {
+        all.get_mut(from + at..from + at + 4)?.copy_from_slice(&value.to_le_bytes());
+        Some(())
+    };
+    for start in starts.iter().skip(1) {
+        let info = u32_at(of.types, start + 4)?;
+        if info >> 24 & 31 != SECTION {
+            continue;
+        }
+        put(start + 8, u32::try_from(object.section(name(*start)?)?.len()).ok()?)?;
+        for nth in 0..(info & 0xffff) as usize {
+            let entry = start + 12 + 12 * nth;
+            let variable = *starts.get(u32_at(of.types, entry)? as usize)?;
+            put(entry + 4, object.symbol(name(variable)?)?)?;
+        }
+    }
+    Some(all)
 }
 
 /// Where a program's functions begin and which fields its code names, as `.BTF.ext` has them: words as the kernel takes them.

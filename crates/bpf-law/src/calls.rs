@@ -1,0 +1,258 @@
+//! Helpers and kernel functions that programs call.
+//!
+//! Source: `include/uapi/linux/bpf.h` for helpers; `net/ipv4/tcp_cong.c` for the functions of every kernel.
+
+use crate::address::region;
+use crate::machine::{Called, Machine};
+use crate::maps::MapKind;
+use crate::stop::{Stop, Why};
+use forebay_laws::kernel::reno;
+use forebay_units::random::Stream;
+
+/// A helper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HelperInfo {
+    pub number: u32,
+    pub name: &'static str,
+}
+
+/// Helpers that there are, by number.
+pub(crate) const HELPERS: [HelperInfo; 20] = {
+    const fn of(number: u32, name: &'static str) -> HelperInfo {
+        HelperInfo { number, name }
+    }
+    [
+        of(1, "bpf_map_lookup_elem"),
+        of(2, "bpf_map_update_elem"),
+        of(3, "bpf_map_delete_elem"),
+        of(4, "bpf_probe_read"),
+        of(5, "bpf_ktime_get_ns"),
+        of(6, "bpf_trace_printk"),
+        of(7, "bpf_get_prandom_u32"),
+        of(8, "bpf_get_smp_processor_id"),
+        of(42, "bpf_get_numa_node_id"),
+        of(49, "bpf_setsockopt"),
+        of(57, "bpf_getsockopt"),
+        of(107, "bpf_sk_storage_get"),
+        of(108, "bpf_sk_storage_delete"),
+        of(113, "bpf_probe_read_kernel"),
+        of(116, "bpf_tcp_send_ack"),
+        of(118, "bpf_jiffies64"),
+        of(125, "bpf_ktime_get_boot_ns"),
+        of(160, "bpf_ktime_get_coarse_ns"),
+        of(177, "bpf_trace_vprintk"),
+        of(181, "bpf_loop"),
+    ]
+};
+
+/// Functions of every kernel.
+pub(crate) const KFUNCS: [&str; 5] = [
+    "tcp_slow_start",
+    "tcp_cong_avoid_ai",
+    "tcp_reno_ssthresh",
+    "tcp_reno_cong_avoid",
+    "tcp_reno_undo_cwnd",
+];
+
+/// Most rounds of `bpf_loop`. Source: `BPF_MAX_LOOPS`.
+const MAX_LOOPS: u64 = 8 << 20;
+const E2BIG: i64 = -7;
+const EFAULT: i64 = -14;
+const EINVAL: i64 = -22;
+const ENOENT: i64 = -2;
+
+fn wants(nth: u8, wants: &'static str) -> Called {
+    Called::Why(Why::Argument { nth, wants })
+}
+
+impl Machine<'_> {
+    /// A helper by its number; gives r0.
+    #[inline(never)]
+    pub(crate) fn helper(&mut self, number: u32, a: [u64; 5]) -> Result<u64, Called> {
+        let value = match number {
+            1 => {
+                let (map, key) = self.map_and_key(a)?;
+                match self.host.maps[map].lookup(&key) {
+                    Some(at) => region::address(region::VALUES + map as u32, at),
+                    None => 0,
+                }
+            }
+            2 => {
+                let (map, key) = self.map_and_key(a)?;
+                let size = self.host.maps[map].info().value as usize;
+                let value =
+                    self.bytes(a[2], size).ok_or_else(|| wants(3, "the address of a value"))?;
+                self.host.maps[map].update(&key, &value, a[3]) as u64
+            }
+            3 => {
+                let (map, key) = self.map_and_key(a)?;
+                self.host.maps[map].delete(&key) as u64
+            }
+            5 | 125 => self.sk.tcp_clock_cache(),
+            160 => self.coarse_ns(),
+            118 => self.ticks(),
+            6 | 177 => 0, // a trace has no reader
+            7 => {
+                let drawn = Stream::at(self.flow.seed, self.flow.drawn);
+                self.flow.drawn += 1;
+                drawn & u64::from(u32::MAX)
+            }
+            8 | 42 => 0,
+            49 | 57 => {
+                return Err(
+                    Why::Unable("the flow would change its law, and laws of flows stay").into()
+                );
+            }
+            107 => self.storage_get(a)?,
+            108 => {
+                let map = self.storage(a)?;
+                match self.flow.storage[map].take() {
+                    Some(_) => 0,
+                    None => ENOENT as u64,
+                }
+            }
+            4 | 113 => self.probe_read(a)?,
+            116 => 0,
+            181 => self.rounds(a)?,
+            _ => return Err(Why::Unable("there is no such helper here").into()),
+        };
+        Ok(value)
+    }
+
+    /// Ticks of the kernel's clock.
+    fn ticks(&self) -> u64 {
+        (u128::from(self.sk.tcp_clock_cache()) * u128::from(self.image.hz) / 1_000_000_000) as u64
+    }
+
+    /// Time of the last tick.
+    fn coarse_ns(&self) -> u64 {
+        (u128::from(self.ticks()) * 1_000_000_000 / u128::from(self.image.hz)) as u64
+    }
+
+    fn map_of(&self, address: u64, nth: u8) -> Result<usize, Called> {
+        let place = (address >> 32) as u32;
+        let map = place.wrapping_sub(region::MAP) as usize;
+        if address as u32 == 0 && map < self.host.maps.len() {
+            Ok(map)
+        } else {
+            Err(wants(nth, "a map"))
+        }
+    }
+
+    fn map_and_key(&mut self, a: [u64; 5]) -> Result<(usize, Vec<u8>), Called> {
+        let map = self.map_of(a[0], 1)?;
+        let info = self.host.maps[map].info();
+        if info.kind == MapKind::SocketStorage {
+            return Err(wants(1, "a map with keys"));
+        }
+        let len = info.key as usize;
+        let key = self.bytes(a[1], len);
+        key.map(|key| (map, key)).ok_or_else(|| wants(2, "the address of a key"))
+    }
+
+    /// The map of a value per flow, and that of this flow.
+    fn storage(&self, a: [u64; 5]) -> Result<usize, Called> {
+        let map = self.map_of(a[0], 1)?;
+        if self.host.maps[map].info().kind != MapKind::SocketStorage {
+            return Err(wants(1, "a map of kind sk_storage"));
+        }
+        self.socket(a[1], 2).map(|()| map)
+    }
+
+    fn storage_get(&mut self, a: [u64; 5]) -> Result<u64, Called> {
+        let map = self.storage(a)?;
+        let size = self.host.maps[map].info().value as usize;
+        if self.flow.storage[map].is_none() {
+            if a[3] & 1 == 0 {
+                return Ok(0);
+            }
+            let first = if a[2] == 0 { Some(vec![0; size]) } else { self.bytes(a[2], size) };
+            let first = first.ok_or_else(|| wants(3, "the address of a value"))?;
+            self.flow.storage[map] = Some(first);
+        }
+        Ok(region::address(region::STORAGE + map as u32, 0))
+    }
+
+    /// A checked copy. What is out of bounds reads as zeros, with an error.
+    fn probe_read(&mut self, a: [u64; 5]) -> Result<u64, Called> {
+        let len = a[1] as u32 as usize;
+        if len > 4096 {
+            return Err(wants(2, "at most 4096 bytes"));
+        }
+        let (bytes, result) = match self.bytes(a[2], len) {
+            Some(bytes) => (bytes, 0),
+            None => (vec![0; len], EFAULT as u64),
+        };
+        self.put(a[0], &bytes).ok_or_else(|| wants(1, "the address of memory to write"))?;
+        Ok(result)
+    }
+
+    /// Calls a function so many times, or until it gives 1.
+    fn rounds(&mut self, [times, function, context, flags, _]: [u64; 5]) -> Result<u64, Called> {
+        let entry = function as u32 as usize;
+        // Only what the loader has judged.
+        if (function >> 32) as u32 != region::CODE
+            || self.image.callbacks.binary_search(&entry).is_err()
+        {
+            return Err(wants(2, "a function"));
+        }
+        if flags != 0 {
+            return Ok(EINVAL as u64);
+        }
+        let times = u64::from(times as u32);
+        if times > MAX_LOOPS {
+            return Ok(E2BIG as u64);
+        }
+        self.depth += 1;
+        let mut done = 0;
+        let result = loop {
+            if done == times {
+                break Ok(done);
+            }
+            match self.run(entry, [done, context, 0, 0, 0]) {
+                Ok(stop) => {
+                    done += 1;
+                    if stop == 1 {
+                        break Ok(done);
+                    }
+                }
+                Err(stop) => break Err(Called::Stop(stop)),
+            }
+        };
+        self.depth -= 1;
+        result
+    }
+
+    fn socket(&self, address: u64, nth: u8) -> Result<(), Called> {
+        if address == region::address(region::SOCKET, 0) {
+            Ok(())
+        } else {
+            Err(wants(nth, "the socket"))
+        }
+    }
+
+    /// A function of every kernel, by its place in [`KFUNCS`]; gives r0.
+    pub(crate) fn kfunc(&mut self, nth: u32, a: [u64; 5]) -> Result<u64, Called> {
+        self.socket(a[0], 1)?;
+        let zero = |_| Called::Why(Why::DivisionByZero);
+        Ok(match nth {
+            0 => reno::slow_start(self.sk, a[1] as u32).into(),
+            1 => {
+                reno::cong_avoid_ai(self.sk, a[1] as u32, a[2] as u32).map_err(zero)?;
+                0
+            }
+            2 => reno::reno_ssthresh(self.sk).into(),
+            3 => {
+                reno::reno_cong_avoid(self.sk, a[2] as u32).map_err(zero)?;
+                0
+            }
+            _ => reno::reno_undo_cwnd(self.sk).into(),
+        })
+    }
+}
+
+impl From<Stop> for Called {
+    fn from(stop: Stop) -> Self {
+        Self::Stop(stop)
+    }
+}
