@@ -3,10 +3,12 @@
 use crate::args::Laws;
 use crate::failure::{self, Failure};
 use crate::{itself, say};
+use forebay_laws::Laws as Registry;
 use forebay_laws::RoleName;
 use forebay_laws::log::{ReplayError, Replayed};
 use forebay_laws::params::LawInfo;
 use forebay_scenario::nearest;
+use forebay_scenario::objects::{BPF, law_of_object};
 use forebay_units::Time;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -50,7 +52,8 @@ pub fn laws(args: &Laws) -> Result<(), Failure> {
     }
     let Some(name) = &args.name else {
         if args.json {
-            return say::json(&all().map(|(role, law)| described(role, law)).collect::<Vec<_>>());
+            let described = |(role, law)| described(itself::laws(), role, law);
+            return say::json(&all().map(described).collect::<Vec<_>>());
         }
         let width = all().map(|(_, law)| law.name().len()).max().unwrap_or(0);
         let mut text = String::new();
@@ -59,6 +62,9 @@ pub fn laws(args: &Laws) -> Result<(), Failure> {
         }
         return say::data(&text);
     };
+    if let Some(file) = name.strip_prefix(BPF) {
+        return object(name, Path::new(file), args.json);
+    }
     let (role, law) = all().find(|(_, law)| law.name() == name).ok_or_else(|| {
         let known: Vec<&str> = names().collect();
         let close = nearest(name, names()).map(|law| format!("did you mean \"{law}\"? "));
@@ -68,7 +74,27 @@ pub fn laws(args: &Laws) -> Result<(), Failure> {
             known.join(", ")
         ))
     })?;
-    if args.json { say::json(&described(role, law)) } else { say::data(&page(role, law)) }
+    show(itself::laws(), (role, law), args.json)
+}
+
+fn show(laws: &Registry, (role, law): (RoleName, &LawInfo), json: bool) -> Result<(), Failure> {
+    match json {
+        true => say::json(&described(laws, role, law)),
+        false => say::data(&page(laws, role, law)),
+    }
+}
+
+/// The page of a law from an object file: what it reads, writes and calls.
+fn object(name: &str, file: &Path, json: bool) -> Result<(), Failure> {
+    let shown = file.display();
+    let bytes = std::fs::read(file)
+        .map_err(|error| Failure::Input(format!("{shown}: {}", failure::plain(&error))))?;
+    let law =
+        law_of_object(name, &bytes).map_err(|why| Failure::Input(format!("{shown}: {why}")))?;
+    let laws = Registry::built_in().with_module(law);
+    let laws = laws.map_err(|why| Failure::Input(why.to_string()))?;
+    let law = laws.find(name).expect("it was just added");
+    show(&laws, law, json)
 }
 
 /// Steps the law of a log through the log again.
@@ -106,16 +132,16 @@ pub fn explain(name: &str) -> Option<String> {
 }
 
 /// Default values as texts, in the order of the parameters.
-fn defaults(role: RoleName, law: &LawInfo) -> Vec<String> {
-    let named = itself::laws().named(role, law.name());
+fn defaults(laws: &Registry, role: RoleName, law: &LawInfo) -> Vec<String> {
+    let named = laws.named(role, law.name());
     named.expect("a listed law has parameters").texts()
 }
 
-fn described(role: RoleName, law: &LawInfo) -> Value {
+fn described(laws: &Registry, role: RoleName, law: &LawInfo) -> Value {
     let params: Vec<Value> = law
         .params()
         .iter()
-        .zip(defaults(role, law))
+        .zip(defaults(laws, role, law))
         .map(|(p, default)| {
             json!({
                 "name": p.name, "default": default, "takes": p.range, "about": p.doc, "source": p.source,
@@ -126,7 +152,7 @@ fn described(role: RoleName, law: &LawInfo) -> Value {
     json!({ "name": law.name(), "role": role.word(), "summary": law.summary(), "help": help.join("\n"), "params": params })
 }
 
-fn page(role: RoleName, law: &LawInfo) -> String {
+fn page(laws: &Registry, role: RoleName, law: &LawInfo) -> String {
     let mut text = format!("{}\n\n", law.name());
     for line in law.help() {
         text.push_str(format!("  {line}").trim_end());
@@ -136,7 +162,7 @@ fn page(role: RoleName, law: &LawInfo) -> String {
         [] => "\nNo parameters.\n".to_string(),
         _ => format!("\nParameters, as keys of [{}]:\n", table(role)),
     });
-    for (param, default) in law.params().iter().zip(defaults(role, law)) {
+    for (param, default) in law.params().iter().zip(defaults(laws, role, law)) {
         text.push_str(&format!(
             "\n  {} = {default}\n      {}\n      takes   {}\n      source  {}\n",
             param.name, param.doc, param.range, param.source

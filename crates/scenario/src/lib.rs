@@ -18,6 +18,7 @@ mod load;
 pub mod model;
 mod moved;
 mod names;
+pub mod objects;
 mod output;
 mod params;
 mod paths;

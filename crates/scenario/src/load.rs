@@ -3,6 +3,7 @@
 use crate::check::check;
 use crate::expect::Expect;
 use crate::judge::Judge;
+use crate::objects::{self, ReadBytes};
 use crate::problem::{Error, KEPT, Problem};
 use crate::scenario::{File, Scenario};
 use crate::tree::{Document, LABEL, Origin, Value};
@@ -98,7 +99,7 @@ impl Loader {
         sets: &[(S, S)],
     ) -> Result<Loaded, Error> {
         let folder = Path::new(name).parent().unwrap_or(Path::new(""));
-        let read = |file: &str| read_named(&folder.join(file));
+        let read = |file: &str| bytes_named(&folder.join(file));
         read_text(&self.laws, name, text, sets, &read)
     }
 }
@@ -147,7 +148,8 @@ pub fn text_from<S: AsRef<str>>(
     sets: &[(S, S)],
     read: &dyn Fn(&str) -> Result<String, String>,
 ) -> Result<Loaded, Error> {
-    read_text(&Laws::built_in(), name, text, sets, read)
+    let read = |file: &str| read(file).map(String::into_bytes);
+    read_text(&Laws::built_in(), name, text, sets, &read)
 }
 
 fn read_text<S: AsRef<str>>(
@@ -155,7 +157,7 @@ fn read_text<S: AsRef<str>>(
     name: &str,
     text: &str,
     sets: &[(S, S)],
-    read: &dyn Fn(&str) -> Result<String, String>,
+    read: &ReadBytes<'_>,
 ) -> Result<Loaded, Error> {
     let mut document = Document::parse(name, text)?;
     for (key, value) in sets {
@@ -167,8 +169,15 @@ fn read_text<S: AsRef<str>>(
     let file = grammar(&document)?;
     let sweep = sweep(&document, &file)?;
     let File { mut scenario, mut expect, .. } = file;
+    let mut laws = laws.clone();
+    let findings = objects::add(&mut laws, &scenario, &document, read);
+    if !findings.is_empty() {
+        return Err(sentences(&document, findings));
+    }
     scenario.laws = laws.clone();
-    let mut judge = Judge { document: &document, read_file: read, laws, findings: Vec::new() };
+    let read = |file: &str| read(file).and_then(as_text);
+    let mut judge =
+        Judge { document: &document, read_file: &read, laws: &laws, findings: Vec::new() };
     let stem = Path::new(name).file_stem().map(|s| s.to_string_lossy().into_owned());
     whole::check(&mut scenario, &stem.unwrap_or_else(|| "scenario".into()), &mut judge);
     for (i, one) in expect.iter_mut().enumerate() {
@@ -318,17 +327,21 @@ fn sentences(document: &Document<'_>, mut findings: Vec<crate::check::Finding>) 
     Error { problems }
 }
 
-/// The text of a file that a scenario names. A device or a pipe may never end, so only regular files are read.
-fn read_named(path: &Path) -> Result<String, String> {
+/// A file that a scenario names. A device or a pipe may never end, so only regular files are read.
+fn bytes_named(path: &Path) -> Result<Vec<u8>, String> {
     let what = std::fs::metadata(path).map_err(|e| why_unreadable(&e))?;
     if !what.is_file() && !what.is_dir() {
         return Err("is a device or a pipe; write the path of a regular file".into());
     }
-    read_file(path, LARGEST_DATA)
+    read_bytes(path, LARGEST_DATA)
 }
 
 /// The text of a file of at most `most` bytes. The error is the end of a sentence.
 fn read_file(path: &Path, most: u64) -> Result<String, String> {
+    read_bytes(path, most).and_then(as_text)
+}
+
+fn read_bytes(path: &Path, most: u64) -> Result<Vec<u8>, String> {
     let size = std::fs::metadata(path).map_err(|e| why_unreadable(&e))?;
     if size.is_dir() {
         return Err("is a folder; write the path of a file".into());
@@ -342,6 +355,10 @@ fn read_file(path: &Path, most: u64) -> Result<String, String> {
     if bytes.len() as u64 > most {
         return Err(format!("is too big; at most {most} bytes are read"));
     }
+    Ok(bytes)
+}
+
+fn as_text(bytes: Vec<u8>) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|e| {
         let at = e.utf8_error().valid_up_to();
         format!("is not UTF-8 text (byte {}); save it as UTF-8", at + 1)

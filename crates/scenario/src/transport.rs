@@ -18,10 +18,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// What the name of a law from an object file begins with.
+pub const BPF: &str = "bpf:";
+
 /// A transport and its congestion-control law.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct Transport {
-    /// Congestion-control law, by its name in `forebay laws`.
+    /// Congestion-control law, by its name in `forebay laws`; or "bpf:" and the path of an object file as Linux loads it, relative to this
+    /// file (docs/bpf-laws.md).
     pub law: String,
     /// Parameters of the law, by their names in `forebay laws`. Default: as published.
     #[serde(default, with = "params", skip_serializing_if = "Vec::is_empty")]

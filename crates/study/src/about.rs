@@ -9,6 +9,7 @@ use forebay_scenario::model::{
     NextHops, PoolThreshold, QueueLength, Rdma, Recovery, Release, Routing, Scenario, Switch,
     TableFormat, Traffic, TransportKind,
 };
+use forebay_scenario::objects::BPF;
 use forebay_scenario::{Expect, resolved_with};
 use forebay_units::{Bytes, Time, human};
 
@@ -99,6 +100,9 @@ fn outside(scenario: &Scenario) -> Vec<String> {
     let text = resolved_with(scenario, &[]);
     let named = laws.filter(|law| text.contains(&format!("law = {:?}", law.name())));
     let line = |law: &LawInfo| {
+        if let Some((name, hash)) = objects(scenario).find(|(name, _)| *name == law.name()) {
+            return format!("# Law {name:?} is an object file. {hash}\n");
+        }
         let (name, hash) = (law.name(), content_name(&[law.text()]));
         format!(
             "# Law {name:?} comes from another program than forebay. Hash of its text: {hash}.\n"
@@ -229,7 +233,17 @@ fn settings(scenario: &Scenario) -> Vec<(String, String)> {
         let what = format!("{}/{}, class {}, mss {}{own}", one.kind(), one.law, one.class, one.mss);
         (format!("transports.{name}"), what)
     });
-    own.chain(named).collect()
+    let objects = objects(scenario).map(|(law, hash)| (format!("object of {law}"), hash));
+    own.chain(named).chain(objects).collect()
+}
+
+/// Laws from object files, and the hashes of the files.
+fn objects(scenario: &Scenario) -> impl Iterator<Item = (&str, String)> {
+    let laws = scenario.laws.outside().filter(|(_, law)| law.name().starts_with(BPF));
+    // The page of such a law says the hash of its object.
+    let hash =
+        |law: &LawInfo| law.help().find(|line| line.starts_with("SHA-256")).map(String::from);
+    laws.map(move |(_, law)| (law.name(), hash(law).unwrap_or_default()))
 }
 
 fn credits(switch: &Switch) -> String {

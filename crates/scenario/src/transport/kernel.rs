@@ -1,6 +1,6 @@
 //! Kernels as profiles: what a transport of kind "tcp" takes for granted where the table says nothing else.
 
-use super::Tcp;
+use super::{BPF, Tcp};
 use crate::judge::Judge;
 use forebay_units::Span;
 use schemars::JsonSchema;
@@ -36,7 +36,7 @@ impl Kernel {
         let hz = Span::from_secs(1).as_ps() / tcp.timer_tick.as_ps().max(1);
         let usual: &[(&str, &str)] = match law {
             // The kernel's clock, where the law knows one so fast.
-            "cubic" | "bic" => match hz {
+            law if law == "cubic" || law == "bic" || law.starts_with(BPF) => match hz {
                 100 => &[("hz", "100")],
                 250 => &[("hz", "250")],
                 300 => &[("hz", "300")],

@@ -11,6 +11,7 @@ mod import;
 mod import_forks;
 mod import_words;
 mod meaning;
+mod objects;
 mod pitfalls;
 mod programs;
 mod round_trip;

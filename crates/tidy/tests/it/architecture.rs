@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 /// Each crate, and those that it may use: the arrows of the picture. None points up.
-const USES: [(&str, &[&str]); 29] = [
+const USES: [(&str, &[&str]); 30] = [
     ("units", &[]),
     ("laws", &["units"]),
     ("credits", &["units", "laws"]),
@@ -18,7 +18,9 @@ const USES: [(&str, &[&str]); 29] = [
     ("net", &["units", "laws", "wire", "engine"]),
     ("jobs", &["units"]),
     ("record", &["units", "jobs"]),
-    ("scenario", &["units", "laws", "host", "jobs"]),
+    ("bpf", &[]), // its tests read its objects as linux does, and run them
+    ("bpf-law", &["units", "laws", "bpf"]),
+    ("scenario", &["units", "laws", "host", "jobs", "bpf-law"]),
     (
         "sim",
         &[
@@ -58,7 +60,6 @@ const USES: [(&str, &[&str]); 29] = [
     ("cli", &["units", "laws", "record", "scenario", "sim", "validate", "study"]),
     ("python", &["units", "laws", "record", "scenario", "sim", "study", "cli"]), // and brings the command
     ("abi", &[]),
-    ("bpf", &[]),            // its tests read its objects as linux does
     ("linux", &["credits"]), // the type of a cache
     ("agent", &["units", "laws", "credits", "record", "scenario", "linux", "abi", "bpf"]),
     ("credits-c", &["units", "credits", "linux"]),

@@ -1,0 +1,136 @@
+//! Object files after edits: no panic, one sentence each, and what loads runs within its limits.
+
+use bolero::TypeGenerator;
+use forebay_bpf_law::Object;
+use forebay_fuzz::{each, is_a_sentence};
+use forebay_laws::kernel::{AckSample, Event, Module, OwnSock, Program, RateSample};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+const OBJECTS: [&[u8]; 6] = [
+    forebay_bpf::NV,
+    forebay_bpf::RENO,
+    forebay_bpf::CUBIC,
+    forebay_bpf::DCTCP,
+    include_bytes!("../../../bpf/obj/parts.bpf.o"),
+    include_bytes!("../../../bpf/obj/wrong.bpf.o"),
+];
+
+/// Where an object is changed.
+#[derive(Clone, Copy, Debug, TypeGenerator)]
+enum Place {
+    /// An instruction: most such objects load.
+    Code { at: u16, bits: u8 },
+    /// A byte anywhere.
+    Anywhere { at: u32, to: u8 },
+    /// A number of four bytes anywhere, which limits are about.
+    Number { at: u32, to: Number },
+}
+
+#[derive(Clone, Copy, Debug, TypeGenerator)]
+enum Number {
+    Zero,
+    All,
+    Half,
+    Many,
+    Any(u32),
+}
+
+#[derive(Clone, Copy, Debug, TypeGenerator)]
+struct Changed {
+    object: u8,
+    first: Place,
+    others: [Option<Place>; 2],
+}
+
+/// Bytes of the sections of code: from, length.
+fn code(bytes: &[u8]) -> (usize, usize) {
+    let elf = forebay_bpf_law::elf::Elf::read(bytes).expect("an object of ours");
+    let of = elf.sections.iter().filter(|of| of.code).max_by_key(|of| of.data.len());
+    let data = of.expect("it has code").data;
+    (data.as_ptr().addr() - bytes.as_ptr().addr(), data.len())
+}
+
+impl Changed {
+    fn bytes(&self) -> Vec<u8> {
+        let mut bytes = OBJECTS[usize::from(self.object) % OBJECTS.len()].to_vec();
+        let (from, len) = code(&bytes);
+        for place in std::iter::once(&self.first).chain(self.others.iter().flatten()) {
+            match *place {
+                // Registers, offsets and immediates: operations stay, so that much of it can be run.
+                Place::Code { at, bits } => {
+                    let at = usize::from(at) % (len / 8) * 8;
+                    bytes[from + at + 1 + usize::from(bits % 7)] ^= 1 << (bits % 3);
+                }
+                Place::Anywhere { at, to } => {
+                    let at = at as usize % bytes.len();
+                    bytes[at] = to;
+                }
+                Place::Number { at, to } => {
+                    let at = at as usize % (bytes.len() - 4);
+                    let to = match to {
+                        Number::Zero => 0,
+                        Number::All => u32::MAX,
+                        Number::Half => 0x7fff_ffff,
+                        Number::Many => 1 << 20,
+                        Number::Any(to) => to,
+                    };
+                    bytes[at..at + 4].copy_from_slice(&to.to_le_bytes());
+                }
+            }
+        }
+        bytes
+    }
+}
+
+/// Calls every callback once; what ends the run says so in a sentence.
+fn run(law: &dyn Program) {
+    let mut module = law.on_host().flow(7);
+    let mut sk = OwnSock::default();
+    sk.set_snd_cwnd(10);
+    sk.set_snd_cwnd_clamp(u32::MAX);
+    sk.set_snd_ssthresh(20);
+    sk.set_mss_cache(1000);
+    sk.set_is_cwnd_limited(1);
+    sk.set_tcp_clock_cache(100_000_000_000);
+    let sample = AckSample { pkts_acked: 2, rtt_us: 100, in_flight: 5_000 };
+    let ops = law.ops();
+    type Call =
+        fn(&mut dyn Module, &mut OwnSock, &AckSample) -> Result<(), forebay_laws::kernel::Fault>;
+    let calls: [(bool, Call); 9] = [
+        (ops.init, |m, sk, _| m.init(sk)),
+        (ops.pkts_acked, |m, sk, sample| m.pkts_acked(sk, sample)),
+        (ops.in_ack_event, |m, sk, _| m.in_ack_event(sk, 4)),
+        (ops.cong_avoid, |m, sk, _| m.cong_avoid(sk, 1, 3)),
+        (true, |m, sk, _| m.ssthresh(sk).map(drop)),
+        (ops.cwnd_event, |m, sk, _| m.cwnd_event(sk, Event::Loss)),
+        (ops.set_state, |m, sk, _| m.set_state(sk, 4)),
+        (true, |m, sk, _| m.undo_cwnd(sk).map(drop)),
+        (ops.cong_control, |m, sk, _| m.cong_control(sk, 1, 0, &RateSample::default())),
+    ];
+    for (_, call) in calls.into_iter().filter(|(there, _)| *there) {
+        if let Err(fault) = call(&mut *module, &mut sk, &sample) {
+            assert!(is_a_sentence(&fault.to_string()), "{fault}");
+        }
+    }
+}
+
+#[test]
+fn changed_objects_load_or_are_refused_with_a_sentence() {
+    let (tried, loaded) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    each!(600, Changed, |changed| {
+        tried.fetch_add(1, Relaxed);
+        let read = Object::read(&changed.bytes()).and_then(|object| {
+            assert!(object.report().to_string().len() < 1 << 20);
+            object.law("bpf:x.bpf.o")
+        });
+        match read {
+            Ok(law) => {
+                loaded.fetch_add(1, Relaxed);
+                run(&law);
+            }
+            Err(error) => assert!(is_a_sentence(&error.to_string()), "{error}"),
+        }
+    });
+    let (tried, loaded) = (tried.into_inner(), loaded.into_inner());
+    assert!(tried == 0 || 3 * loaded >= tried, "{loaded} of {tried} get past the loader");
+}
