@@ -1,10 +1,13 @@
 //! What the experiments share: a run that is cut at the end of its warm-up, and what is read off it.
 
 use crate::laid_out;
+use forebay_record::law_logs::LawLogsInMemory;
 use forebay_record::{PortRow, Quantity, RunRecord, Series};
-use forebay_sim::{Inspection, Options, PortState, Simulation, Watch};
+use forebay_scenario::model::Scenario;
+use forebay_sim::{Inspection, Options, Outputs, PortState, Simulation, Watch, simulate_into};
 use forebay_units::Time;
 use std::cell::Cell;
+use std::collections::BTreeMap;
 
 thread_local! {
     /// What every seed of this thread's experiments is above the one that they name.
@@ -48,6 +51,36 @@ pub(crate) fn run_seed(name: &str, text: &str, seed: u64, warm: f64, end: f64) -
     run_looking(name, text, seed, (warm, end), [], |_| {})
 }
 
+/// Runs a scenario text with seed 1 to its end. Also gives the logs of its laws, by whose they are.
+pub(crate) fn run_logged(
+    name: &str,
+    text: &str,
+    end: f64,
+) -> (RunRecord, BTreeMap<String, Vec<u8>>) {
+    let seed = seed(1);
+    let scenario = scenario(name, text, seed, end, false);
+    let logs = LawLogsInMemory::default();
+    let outputs = Outputs { law_logs: Some(&logs), ..Outputs::default() };
+    let outcome = simulate_into(&scenario, seed, Options::default(), &Watch::default(), outputs)
+        .unwrap_or_else(|error| panic!("{name}: {error}"));
+    (outcome.record, logs.finish())
+}
+
+/// The scenario of a text, which is about to be run.
+fn scenario(name: &str, text: &str, seed: u64, end: f64, by_flows: bool) -> Scenario {
+    let head = format!(
+        "version = 1\nseeds = [{seed}]\nstop = {{ time = \"{}us\"{} }}\n{text}\n",
+        (end * 1e6).round() as u64,
+        if by_flows { ", flows = \"all\"" } else { "" }
+    );
+    let scenario = match forebay_scenario::text(name, &head) {
+        Ok(loaded) => loaded.scenario,
+        Err(error) => panic!("{error}\n{head}"),
+    };
+    laid_out::begins(&scenario);
+    scenario
+}
+
 /// When a run's measured part begins, and when the run ends; s.
 pub(crate) struct Times {
     warm: f64,
@@ -79,16 +112,7 @@ pub(crate) fn run_looking(
 ) -> Seen {
     let Times { warm, end, by_flows } = times.into();
     let seed = self::seed(seed);
-    let head = format!(
-        "version = 1\nseeds = [{seed}]\nstop = {{ time = \"{}us\"{} }}\n{text}\n",
-        (end * 1e6).round() as u64,
-        if by_flows { ", flows = \"all\"" } else { "" }
-    );
-    let scenario = match forebay_scenario::text(name, &head) {
-        Ok(loaded) => loaded.scenario,
-        Err(error) => panic!("{error}\n{head}"),
-    };
-    laid_out::begins(&scenario);
+    let scenario = scenario(name, text, seed, end, by_flows);
     let mut simulation = Simulation::new(&scenario, seed, Options::default())
         .unwrap_or_else(|error| panic!("{name}: {error}"));
     let warmup = Time::from_ps((warm * 1e12).round() as u64);
