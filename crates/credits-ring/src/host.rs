@@ -219,7 +219,7 @@ impl Host {
     /// message and write it once the peer has read more: its credits stay charged.
     ///
     /// # Errors
-    /// If the connection ends by that.
+    /// If the connection ends by that: the next [`Host::poll`] says so too.
     #[inline]
     pub fn write(
         &mut self,
@@ -241,7 +241,9 @@ impl Host {
         };
         let reach =
             of.here.and_then(|here| self.sender.account(here)).map_or(u64::MAX, Account::limit);
-        let written = of.writer.data(of.end.outward(), reach, token, counter, bytes, fill)?;
+        let written = of.writer.data(of.end.outward(), reach, token, counter, bytes, fill);
+        of.corrupt |= written.is_err();
+        let written = written?;
         if written {
             of.read &= !rides;
             of.end.notify();

@@ -12,5 +12,5 @@ pub mod meet;
 pub mod queue;
 
 pub use host::{Ended, Event, Host, Settings};
-pub use meet::{Listener, connect, pair};
+pub use meet::{End, Listener, connect, pair};
 pub use queue::Size;

@@ -103,6 +103,15 @@ impl End {
     }
 }
 
+impl End {
+    /// All words that both ends share: those of the direction in which the first end writes, then as many of the other. The other process may
+    /// write any of them at any time; tests do so.
+    #[doc(hidden)]
+    pub fn words(&self) -> &[AtomicU64] {
+        &self.memory.words()[..2 * self.size.words()]
+    }
+}
+
 /// Two ends in one process, for tests and measurements.
 pub fn pair(size: Size) -> (End, End) {
     let words: Box<[AtomicU64]> = (0..2 * size.words() + 8).map(|_| AtomicU64::new(0)).collect();
@@ -134,6 +143,13 @@ impl Listener {
     pub fn accept(&self) -> io::Result<End> {
         let (socket, _) = self.socket.accept()?;
         offer(socket, self.size)
+    }
+}
+
+/// Readable when a connection waits.
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
     }
 }
 

@@ -1,9 +1,15 @@
-//! Credit messages after edits, and both sides of a connection under any sequence of calls: no panic, no unbounded memory, no credit created.
+//! Credit messages after edits, and both sides of a connection under any sequence of calls, and a ring whose other end writes
+//! anything: no panic, no unbounded memory, no credit created.
 
 use bolero::TypeGenerator;
-use forebay_credits::{Limit, MESSAGE_BYTES, Message, Receiver, Sender, Shares, law, parse_size};
+use forebay_credits::{
+    Limit, MESSAGE_BYTES, Message, Post, Receiver, Sender, Shares, law, parse_size,
+};
+use forebay_credits_ring::{Event, Host, Settings, Size, pair};
+use forebay_credits_verbs::{ADDRESS_BYTES, Address};
 use forebay_fuzz::each;
 use forebay_units::{Span, Time};
+use std::sync::atomic::Ordering::Relaxed;
 
 #[test]
 fn credit_messages() {
@@ -132,6 +138,125 @@ fn both_sides_of_a_connection() {
                 }
             }
             assert!(sender.requests() <= 50, "the pool has its size");
+        }
+    });
+}
+
+#[test]
+fn addresses_of_queue_pairs() {
+    each!(500, ([u8; ADDRESS_BYTES], [u8; 8]), |(bytes, edits)| {
+        let mut near = *bytes;
+        near[..8].copy_from_slice(b"fbverb01");
+        near[38..40].fill(0);
+        let hello = if edits[0] % 2 == 0 {
+            [0; MESSAGE_BYTES]
+        } else {
+            let shares = Shares { limit: 9, connections: 1, line: 64, epoch: 0 };
+            Message::Hello { connection: 0, shares }.encode()
+        };
+        near[ADDRESS_BYTES - MESSAGE_BYTES..].copy_from_slice(&hello);
+        assert_eq!(Address::decode(&near).map(|of| of.encode()), Ok(near));
+        near[usize::from(edits[1]) % ADDRESS_BYTES] = edits[2];
+        near[usize::from(edits[3]) % ADDRESS_BYTES] = edits[4];
+        let _ = Address::decode(&near);
+        let _ = Address::decode(bytes);
+    });
+}
+
+/// What the victim does, and what the other end of its ring writes.
+#[allow(missing_docs, reason = "each is a call, or words of the ring")]
+#[derive(Clone, Debug, TypeGenerator)]
+enum Evil {
+    Word(u16, u64),
+    Near(u8, i8),
+    Record(u64, u64, u64, u64, Option<[u8; MESSAGE_BYTES]>),
+    Credit(u32, u32, u16, bool),
+    Post(u16),
+    Poll,
+    Time(u32),
+}
+
+#[test]
+fn ring_of_an_evil_peer() {
+    each!(300, Vec<Evil>, |steps| {
+        let (here, there) = pair(Size::new(4096, 64));
+        let limit = Some(Limit::of_bytes(4096, 64).expect("a limit"));
+        let law = law().expect("a law");
+        let mut host = Host::new(&Settings { limit, law, connections: 2, requests: 50 });
+        host.add(here).expect("a number is free");
+        let ring = there.words();
+        let half = ring.len() / 2;
+        // Counts of both directions, and the first descriptors of that to the victim.
+        let place = |at: usize| match at % 16 {
+            count @ 0..8 => (count / 4) * half + count % 4 * 8,
+            word => half + 32 + (at / 16 % 4) * 8 + word % 8,
+        };
+        // A record is written as the other end would: its words, then the count.
+        let record = |words: [u64; 7]| {
+            let written = ring[half].load(Relaxed);
+            let at = half + 32 + (written % 64) as usize * 8;
+            for (word, value) in ring[at..].iter().zip(words) {
+                word.store(value, Relaxed);
+            }
+            ring[half].store(written.wrapping_add(1), Relaxed);
+        };
+        let words = |of: &[u8; MESSAGE_BYTES]| {
+            let word =
+                |at: usize| of[8 * at..].first_chunk().map_or(0, |of| u64::from_le_bytes(*of));
+            [word(0), word(1), word(2)]
+        };
+        record([1, 0, 0, 0, 0, 0, 0]);
+        let shares = Shares { limit: 64, connections: 1, line: 64, epoch: 0 };
+        let hello = words(&Message::Hello { connection: 0, shares }.encode());
+        ring[half + 32 + 4..]
+            .iter()
+            .zip(hello)
+            .for_each(|(word, value)| word.store(value, Relaxed));
+        let (mut now, mut token) = (Time::ZERO, 0);
+        for step in steps {
+            match *step {
+                Evil::Word(at, value) => ring[usize::from(at) % ring.len()].store(value, Relaxed),
+                Evil::Near(at, more) => {
+                    let word = &ring[place(at.into())];
+                    word.store(word.load(Relaxed).wrapping_add_signed(more.into()), Relaxed);
+                }
+                Evil::Record(bytes, token, counter, at, control) => {
+                    let message = control.as_ref().map_or([0; 3], words);
+                    let first = bytes % 5000 * 2 + u64::from(control.is_some());
+                    let counter = ((counter >> 62) << 32) + counter % 100;
+                    record([first, token, counter, at % 70, message[0], message[1], message[2]]);
+                }
+                Evil::Credit(returned, limit, epoch, acknowledge) => {
+                    let (returned, limit) = (returned % 99, limit % 99);
+                    let shares = Shares { limit, connections: 1, line: 64, epoch };
+                    let credit = Message::Credit { connection: 0, returned, shares, acknowledge };
+                    let [a, b, c] = words(&credit.encode());
+                    record([1, 0, 0, 0, a, b, c]);
+                }
+                Evil::Post(bytes) => {
+                    token += 1;
+                    if host.post(now, 0, bytes.into(), token) == Post::Go {
+                        let _ = host.write(now, 0, token, bytes.into(), |_| {});
+                    }
+                }
+                Evil::Poll => {
+                    for _ in 0..80 {
+                        match host.poll(now) {
+                            Some(Event::Message { peer, .. }) => {
+                                assert!(host.payload(peer).len() <= 4096 / 8);
+                                host.consumed(now, peer);
+                            }
+                            Some(Event::Released { peer, token, bytes }) => {
+                                let _ = host.write(now, peer, token, bytes, |_| {});
+                            }
+                            Some(_) => {}
+                            None => break,
+                        }
+                    }
+                }
+                Evil::Time(ns) => now += Span::from_ns(ns.into()),
+            }
+            assert!(host.sender().requests() <= 50, "the pool has its size");
         }
     });
 }
