@@ -2,7 +2,7 @@
 //!
 //! Both ends are in this process, on one ring. [`consume`] reads each line of a message once; its misses are those of unread data.
 
-use crate::{Args, Failure, Fixed, size};
+use crate::{Args, Failure, Fixed, MOST_UNREAD, say, size};
 use forebay_credits::{Limit, Post, law};
 use forebay_credits_ring::host::{Event, Host, Settings};
 use forebay_credits_ring::{Size, pair};
@@ -52,18 +52,24 @@ pub fn run(args: &Args, schedule: Fixed) -> Result<(), Failure> {
     let bytes = size(&args.message)?;
     let limit = size(args.limit.as_deref().unwrap_or("512K"))?;
     let limit = (!args.no_credits).then_some(limit);
-    let plan = Plan { schedule, bytes, limit, ring: size(&args.ring)?, messages: args.messages };
+    let ring = size(&args.ring)?;
+    if bytes > ring || ring > MOST_UNREAD {
+        return Err(format!(
+            "a message of {bytes} bytes and a ring of {ring}; write a --ring from --message to 2G"
+        )
+        .into());
+    }
+    let plan = Plan { schedule, bytes, limit, ring, messages: args.messages.unwrap_or(8192) };
     let of = play(&plan)?;
-    println!(
-        "{{\"messages\":{},\"lines\":{},\"most_unread_bytes\":{},\"data_bytes\":{},\"control_bytes\":{},\"blocked\":{}}}",
+    say(format_args!(
+        "{{\"messages\":{},\"lines\":{},\"most_unread_bytes\":{},\"data_bytes\":{},\"control_bytes\":{},\"blocked\":{}}}\n",
         plan.messages,
         plan.messages * bytes.div_ceil(64),
         of.most_unread,
         plan.messages * bytes,
         of.control,
         of.blocked,
-    );
-    Ok(())
+    ))
 }
 
 /// Nanoseconds that credits add to a message: the median of pairs with and without them.

@@ -2,7 +2,7 @@
 
 use crate::fixed::{consume, produce};
 use crate::misses::Misses;
-use crate::{Args, Failure, size};
+use crate::{Args, Failure, unread};
 use forebay_credits_ring::host::{Event, Host, Settings};
 use forebay_credits_ring::{Size, pair};
 use forebay_units::Time;
@@ -80,7 +80,7 @@ fn median(of: impl Iterator<Item = f64>) -> f64 {
 
 /// Measures pairs.
 pub fn measure(args: &Args) -> Result<Lines, Failure> {
-    let unread = [FITS, size(&args.unread)?];
+    let unread = [FITS, unread(args)?];
     let mut rings = [Ring::new(unread[0])?, Ring::new(unread[1])?];
     // The first pass takes the pages.
     for ring in &mut rings {
@@ -116,9 +116,6 @@ struct Ring {
 impl Ring {
     fn new(bytes: u64) -> Result<Self, Failure> {
         let messages = u32::try_from(bytes / MESSAGE)?;
-        if messages == 0 || messages > 1 << 19 {
-            return Err("unread data are from 4 KiB to 2 GiB".into());
-        }
         let settings =
             Settings { limit: None, law: forebay_credits::law()?, connections: 1, requests: 1 };
         let (here, there) = pair(Size::new(bytes, messages + 64));

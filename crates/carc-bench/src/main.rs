@@ -16,8 +16,14 @@ use clap::{Parser, ValueEnum};
 use forebay_credits::{Limit, OTHERS_PERCENT};
 use forebay_linux::Root;
 use forebay_linux::caches::{RdmaDevice, caches, node_of_memory, rdma_devices};
+use std::fmt::Display;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
+
+/// Bytes of a ring, and of unread data.
+const LEAST_UNREAD: u64 = 4 << 10;
+const MOST_UNREAD: u64 = 2 << 30;
 
 /// Carrier of messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -70,8 +76,8 @@ struct Args {
     /// Nanoseconds that the receiver works on a message
     #[arg(long, default_value_t = 0)]
     work: u64,
-    /// Seconds of traffic, each with and without credits
-    #[arg(long, default_value_t = 1.0)]
+    /// Seconds of traffic, each with and without credits; up to an hour
+    #[arg(long, default_value_t = 1.0, value_parser = seconds, conflicts_with = "messages")]
     seconds: f64,
     /// Bytes that may wait unread; without it the last-level cache less a share for others
     #[arg(long)]
@@ -100,9 +106,9 @@ struct Args {
     /// A fixed schedule in one process, for cachegrind
     #[arg(long, value_enum)]
     schedule: Option<Fixed>,
-    /// Messages of a fixed schedule
-    #[arg(long, default_value_t = 8192)]
-    messages: u64,
+    /// Messages of traffic over a ring, instead of seconds; of a fixed schedule, which has 8192 without it
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    messages: Option<u64>,
     /// The fixed schedule without credits
     #[arg(long)]
     no_credits: bool,
@@ -119,6 +125,8 @@ type Failure = Box<dyn std::error::Error>;
 fn main() -> ExitCode {
     match run(&Args::parse()) {
         Ok(()) => ExitCode::SUCCESS,
+        // The reader of the output has gone, as that of `head`.
+        Err(error) if error.is::<NobodyReads>() => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("carc-bench: {error}");
             ExitCode::FAILURE
@@ -126,7 +134,36 @@ fn main() -> ExitCode {
     }
 }
 
+/// Nobody reads the output any more.
+#[derive(Debug)]
+struct NobodyReads;
+
+impl Display for NobodyReads {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "nobody reads the output")
+    }
+}
+
+impl std::error::Error for NobodyReads {}
+
+/// The system refused: where.
+fn refused(place: impl Display) -> impl FnOnce(io::Error) -> Failure {
+    move |error| format!("{place}: {error}").into()
+}
+
+/// Writes to standard output.
+fn say(text: impl Display) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    match write!(out, "{text}").and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(NobodyReads.into()),
+        done => done.map_err(refused("standard output")),
+    }
+}
+
 fn run(args: &Args) -> Result<(), Failure> {
+    if args.picture.is_some() && (args.pairs == 0 || args.over == Over::Verbs) {
+        return Err("--picture shows pairs over a ring; leave out --pairs 0".into());
+    }
     if let Some(schedule) = args.schedule {
         return fixed::run(args, schedule);
     }
@@ -142,25 +179,24 @@ fn run(args: &Args) -> Result<(), Failure> {
     if args.pairs > 0 {
         let of = lines::measure(args)?;
         if let Some(path) = &args.picture {
-            std::fs::write(path, picture::lines(&of))?;
+            std::fs::write(path, picture::lines(&of)).map_err(refused(path.display()))?;
         }
         let ns = fixed::added_ns()?;
         found.insert("lines".into(), of.json());
         found.insert("post_and_complete_ns".into(), ns.into());
         if !args.json {
-            print!("{of}");
-            println!("post and complete: {ns:.0} ns beyond the ring");
+            say(format_args!("{of}post and complete: {ns:.0} ns beyond the ring\n"))?;
         }
     }
     if let Some(kind) = args.traffic {
         let of = traffic::measure(args, kind)?;
         found.insert("traffic".into(), of.json());
         if !args.json {
-            print!("{of}");
+            say(of)?;
         }
     }
     if args.json {
-        println!("{}", serde_json::Value::Object(found));
+        say(format_args!("{}\n", serde_json::Value::Object(found)))?;
     }
     Ok(())
 }
@@ -187,11 +223,32 @@ fn node(args: &Args) -> Option<u32> {
     node_of_memory(&root, pages.as_ptr().addr())
 }
 
+/// Seconds: more than none, up to an hour.
+fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(of) if (0.01..=3600.0).contains(&of) => Ok(of),
+        _ => Err("write a number of seconds from 0.01 to 3600, such as 2.5".into()),
+    }
+}
+
+/// Bytes of unread data that a ring has room for.
+fn unread(args: &Args) -> Result<u64, Failure> {
+    match size(&args.unread)? {
+        bytes @ LEAST_UNREAD..=MOST_UNREAD => Ok(bytes),
+        bytes => Err(format!(
+            "--unread {}: {bytes} bytes of unread data; write something from 4K to 2G",
+            args.unread
+        )
+        .into()),
+    }
+}
+
 /// Bytes: `64M`, `4xL3`.
 fn size(text: &str) -> Result<u64, Failure> {
-    if let Some(times) = text.strip_suffix("xL3") {
+    let times = text.strip_suffix("xL3").and_then(|times| times.parse::<u64>().ok());
+    if let Some(times) = times.filter(|times| *times > 0) {
         let of = Limit::choose(&caches(&Root::machine()), None, 0)?;
-        return Ok(times.parse::<u64>()?.saturating_mul(of.of.bytes));
+        return Ok(times.saturating_mul(of.of.bytes));
     }
     match forebay_credits::parse_size(text) {
         Some(bytes) if bytes > 0 => Ok(bytes),

@@ -2,19 +2,20 @@
 
 use crate::fixed::{consume, produce};
 use crate::misses::Misses;
-use crate::{Args, Failure, Traffic, limit, size};
+use crate::{Args, Failure, Traffic, limit, refused, say, size, unread};
 use forebay_credits::Post;
 use forebay_credits_ring::host::{Event, Host, Settings};
-use forebay_credits_ring::{Listener, Size, connect};
+use forebay_credits_ring::{End, Listener, Size, connect};
 use forebay_linux::boot_ns;
 use forebay_units::{Span, Time};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::fmt;
 use std::hint::black_box;
 use std::io::Read;
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
 
 /// Bytes of a long message of mixed traffic. Every eighth message is long.
 const LONG: u64 = 1 << 20;
@@ -81,17 +82,48 @@ fn bytes_of(kind: Traffic, short: u64, number: u64) -> u64 {
     if kind == Traffic::Mixed && number % EVERY == EVERY - 1 { LONG } else { short }
 }
 
+/// A folder for the socket at which both processes meet. It goes with this value.
+struct Meeting(PathBuf);
+
+impl Meeting {
+    fn new(credits: bool) -> Result<Self, Failure> {
+        let name = format!("carc-bench-{}-{}", std::process::id(), u8::from(credits));
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).map_err(refused(folder.display()))?;
+        Ok(Self(folder))
+    }
+}
+
+impl Drop for Meeting {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The reader's end, once it is there. It may end before.
+fn accept(listener: &Listener, reader: &mut Child) -> Result<End, Failure> {
+    let time = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
+    while poll(&mut [PollFd::new(listener, PollFlags::IN)], Some(&time))? == 0 {
+        if let Some(status) = reader.try_wait()? {
+            return Err(format!("the process that reads ended before it began: {status}").into());
+        }
+    }
+    Ok(listener.accept()?)
+}
+
 fn send(args: &Args, kind: Traffic, credits: bool) -> Result<Value, Failure> {
-    let folder = std::env::temp_dir().join(format!(
-        "carc-bench-{}-{}",
-        std::process::id(),
-        u8::from(credits)
-    ));
-    std::fs::create_dir_all(&folder)?;
-    let at = folder.join("ring");
-    let (short, ring) = (size(&args.message)?, size(&args.unread)?);
-    let listener =
-        Listener::bind(&at, Size::new(ring, (ring / short.min(4096)).min(1 << 20) as u32 + 64))?;
+    let (short, ring) = (size(&args.message)?, unread(args)?);
+    let long = (0..EVERY).map(|number| bytes_of(kind, short, number)).max().unwrap_or(short);
+    if long > ring {
+        return Err(format!(
+            "a message of {long} bytes does not fit a ring of {ring}; write a larger --unread"
+        )
+        .into());
+    }
+    let meeting = Meeting::new(credits)?;
+    let at = meeting.0.join("ring");
+    let rings = Size::new(ring, (ring / short.min(4096)).min(1 << 20) as u32 + 64);
+    let listener = Listener::bind(&at, rings).map_err(refused(at.display()))?;
     let mut words = vec!["--reader".into(), at.display().to_string()];
     words.extend([
         "--work".into(),
@@ -111,8 +143,8 @@ fn send(args: &Args, kind: Traffic, credits: bool) -> Result<Value, Failure> {
     let mut child =
         Command::new(std::env::current_exe()?).args(&words).stdout(Stdio::piped()).spawn()?;
     let mut host = Host::new(&settings(args, credits)?);
-    let peer = host.add(listener.accept()?).ok_or("one connection")?;
-    std::fs::remove_dir_all(&folder)?;
+    let peer = host.add(accept(&listener, &mut child)?).ok_or("one connection")?;
+    drop(meeting);
     if !credits {
         host.without_credits(now(), peer);
     }
@@ -121,8 +153,9 @@ fn send(args: &Args, kind: Traffic, credits: bool) -> Result<Value, Failure> {
     let mut text = String::new();
     child.stdout.take().ok_or("the reader has an output")?.read_to_string(&mut text)?;
     child.wait()?;
-    let mut read: Value = serde_json::from_str(&text)?;
     let (seconds, mut echoes) = sent?;
+    let mut read: Value =
+        serde_json::from_str(&text).map_err(|_| "the process that reads was killed")?;
     let control = host.control_bytes() as f64 + read["control_bytes"].as_f64().unwrap_or(0.0);
     let traffic = *host.traffic();
     read["gbps"] = (traffic.bytes as f64 * 8.0 / seconds / 1e9).into();
@@ -156,8 +189,12 @@ fn write_for(
         }
     }
     let start = boot_ns();
-    let end = start + (args.seconds.clamp(0.01, 3600.0) * 1e9) as u64;
-    while boot_ns() < end {
+    let end = start + (args.seconds * 1e9) as u64;
+    let most = args.messages.unwrap_or(u64::MAX);
+    while match args.messages {
+        Some(most) => host.traffic().messages < most || (kind == Traffic::Echo && back < most),
+        None => boot_ns() < end,
+    } {
         let mut moved = false;
         while let Some(event) = host.poll(now()) {
             moved = true;
@@ -184,7 +221,7 @@ fn write_for(
         let waits = queued.len() >= 4
             || host.sender().requests() >= 1 << 15
             || host.sender().account(0).is_some_and(|of| of.totals().blocked >= 64);
-        if !waits && (kind != Traffic::Echo || made - back < ECHOES) {
+        if !waits && made < most && (kind != Traffic::Echo || made - back < ECHOES) {
             let (token, bytes) = (boot_ns(), bytes_of(kind, short, made));
             match host.post(now(), 0, bytes, token) {
                 Post::Go => {
@@ -267,6 +304,5 @@ pub fn read(args: &Args, at: &Path) -> Result<(), Failure> {
         "control_bytes": host.control_bytes(),
         "misses_per_line": misses.and_then(|of| of.read()).map(|of| of as f64 / (lines as f64).max(1.0)),
     });
-    println!("{found}");
-    Ok(())
+    say(format_args!("{found}\n"))
 }

@@ -2,7 +2,7 @@
 
 use crate::fixed::{consume, produce};
 use crate::traffic::percentiles;
-use crate::{Args, Failure, Traffic, limit, size};
+use crate::{Args, Failure, Traffic, limit, refused, say, size};
 use forebay_credits::Post;
 use forebay_credits_verbs::{ADDRESS_BYTES, Address, Device, Event, Link, Settings};
 use forebay_linux::boot_ns;
@@ -13,6 +13,7 @@ use std::hint::black_box;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
 /// Echoes under way.
 const ECHOES: u64 = 16;
@@ -21,10 +22,55 @@ fn now() -> Time {
     Time::from_ps(boot_ns().saturating_mul(1000))
 }
 
+/// Bytes of the largest message: the device gets memory for 640 of them.
+const MOST: u64 = 1 << 20;
+
+const ONE_OF_EACH: &str =
+    "over verbs write --listen ADDRESS:PORT at one end and --connect at the other";
+
+/// Longest that an end waits for the address of the other.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A TCP connection between both ends, which carries their addresses; and whether this one reads.
+fn meet(args: &Args) -> Result<(TcpStream, bool), Failure> {
+    let (stream, reads) = match (&args.listen, &args.connect) {
+        (Some(at), None) => {
+            let accepted = TcpListener::bind(at.as_str()).and_then(|of| of.accept());
+            (accepted.map_err(refused(format_args!("--listen {at}")))?.0, true)
+        }
+        (None, Some(to)) => {
+            let connected = TcpStream::connect(to.as_str());
+            (connected.map_err(refused(format_args!("--connect {to}")))?, false)
+        }
+        _ => return Err(ONE_OF_EACH.into()),
+    };
+    stream.set_read_timeout(Some(PATIENCE))?;
+    Ok((stream, reads))
+}
+
+/// Address of the other end.
+fn address(mut tcp: &TcpStream) -> Result<Address, Failure> {
+    let mut there = [0; ADDRESS_BYTES];
+    let other = "the other end is no carc-bench --over verbs";
+    tcp.read_exact(&mut there).map_err(refused(other))?;
+    Ok(Address::decode(&there).map_err(|_| other)?)
+}
+
 /// One end: `--listen` reads, `--connect` sends.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let device = Device::open(args.device.as_deref())?;
     let message = size(&args.message)?;
+    if message > MOST {
+        return Err(
+            format!("over verbs a message has at most 1M, and {message} bytes are more").into()
+        );
+    }
+    if args.traffic == Some(Traffic::Mixed) || args.messages.is_some() {
+        return Err("--traffic mixed and --messages are for a ring; leave them out".into());
+    }
+    if args.listen.is_some() == args.connect.is_some() {
+        return Err(ONE_OF_EACH.into());
+    }
+    let device = Device::open(args.device.as_deref())?;
     let settings = Settings {
         limit: if args.no_credits { None } else { Some(limit(args)?) },
         law: forebay_credits::law()?,
@@ -33,35 +79,22 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         sends: 128,
         requests: 4096,
     };
-    let (mut tcp, reads) = match (&args.listen, &args.connect) {
-        (Some(at), None) => (TcpListener::bind(at.as_str())?.accept()?.0, true),
-        (None, Some(to)) => (TcpStream::connect(to.as_str())?, false),
-        _ => {
-            return Err(
-                "over verbs write --listen ADDRESS:PORT at one end and --connect at the other"
-                    .into(),
-            );
-        }
-    };
+    let (mut tcp, reads) = meet(args)?;
     let mut link = Link::new(&device, &settings)?;
     tcp.write_all(&link.address()?.encode())?;
-    let mut there = [0; ADDRESS_BYTES];
-    tcp.read_exact(&mut there)?;
-    let credits = link.connect(now(), &Address::decode(&there)?)?;
+    let credits = link.connect(now(), &address(&tcp)?)?;
     // Both are ready to receive before one sends.
     tcp.write_all(&[1])?;
-    tcp.read_exact(&mut [0])?;
+    tcp.read_exact(&mut [0]).map_err(refused("the other end has gone"))?;
     tcp.set_nonblocking(true)?;
-    let found =
+    let mut found =
         if reads { read(args, &mut link, &mut tcp)? } else { send(args, &mut link, message)? };
-    let mut found = found;
     found["credits"] = credits.into();
     found["device"] = device.name.clone().into();
     found["credit_messages"] = link.traffic.control.into();
     found["credit_percent"] =
         (link.traffic.control as f64 * 2400.0 / (link.traffic.bytes as f64).max(1.0)).into();
-    println!("{found}");
-    Ok(())
+    say(format_args!("{found}\n"))
 }
 
 fn send(args: &Args, link: &mut Link, bytes: u64) -> Result<serde_json::Value, Failure> {
@@ -70,7 +103,7 @@ fn send(args: &Args, link: &mut Link, bytes: u64) -> Result<serde_json::Value, F
     let mut ready: VecDeque<u64> = VecDeque::with_capacity(4096);
     let mut echoes = Vec::with_capacity(1 << 18);
     let start = boot_ns();
-    let end = start + (args.seconds.clamp(0.01, 3600.0) * 1e9) as u64;
+    let end = start + (args.seconds * 1e9) as u64;
     let half = start + (end - start) / 2;
     while boot_ns() < end {
         match link.poll(now()) {

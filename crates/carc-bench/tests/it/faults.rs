@@ -5,6 +5,7 @@ use forebay_credits_ring::host::{Ended, Event, Host, Settings};
 use forebay_credits_ring::{Listener, Size};
 use forebay_units::{Span, Time};
 use std::collections::VecDeque;
+use std::io::Read;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -110,24 +111,13 @@ fn a_reader_that_stops_leaves_the_limit_unread_and_no_more() {
     assert!(bench.host.sender().account(0).unwrap().totals().blocked > 0);
 }
 
-#[test]
-fn a_writer_that_is_killed_ends_its_reader() {
-    let words = [
-        "--pairs",
-        "0",
-        "--traffic",
-        "one-way",
-        "--seconds",
-        "600",
-        "--limit",
-        "1M",
-        "--unread",
-        "4M",
-    ];
-    let mut writer = Command::new(env!("CARGO_BIN_EXE_carc-bench"))
-        .args(words)
+/// A `carc-bench` that writes for ten minutes, and the process that reads; both have the ring.
+fn two_processes() -> (Child, u32) {
+    let words = "--pairs 0 --traffic one-way --seconds 600 --limit 1M --unread 4M";
+    let writer = Command::new(env!("CARGO_BIN_EXE_carc-bench"))
+        .args(words.split(' '))
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
+        .stderr(Stdio::piped())
         .spawn()
         .unwrap();
     let start = Instant::now();
@@ -139,13 +129,34 @@ fn a_writer_that_is_killed_ends_its_reader() {
         }
         std::thread::sleep(Duration::from_millis(1));
     };
-    // It has the ring that both share.
     let maps = format!("/proc/{reader}/maps");
     while !std::fs::read_to_string(&maps).is_ok_and(|text| text.contains("memfd:forebay-ring")) {
         assert!(start.elapsed().as_secs() < LIMIT_S, "the reader meets the writer");
         std::thread::sleep(Duration::from_millis(1));
     }
+    (writer, reader)
+}
+
+#[test]
+fn a_reader_that_is_killed_ends_its_writer_with_a_sentence() {
+    let (mut writer, reader) = two_processes();
+    let killed = Command::new("kill").args(["-9", &reader.to_string()]).status().unwrap();
+    assert!(killed.success());
+    let mut said = String::new();
+    writer.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(!writer.wait().unwrap().success());
+    assert_eq!(said, "carc-bench: the peer is gone\n");
+}
+
+#[test]
+fn a_writer_that_is_killed_ends_its_reader_without_a_word() {
+    let (mut writer, reader) = two_processes();
+    let start = Instant::now();
     writer.kill().unwrap(); // SIGKILL
+    // Both have it.
+    let mut said = String::new();
+    writer.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(said, "");
     writer.wait().unwrap();
     let name = format!("/proc/{reader}/stat");
     // A process that has ended may stay as a zombie, if its new parent does not wait for it.
