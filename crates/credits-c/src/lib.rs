@@ -1,4 +1,4 @@
-//! The C interface of `forebay-credits`. `include/forebay_credits.h` is made from this file by a test.
+//! The C interface of `forebay-credits`. `include/forebay_credits.h` is made from this file by a test (feature `header`).
 //!
 //! An object belongs to one thread at a time. A null object, a number without a connection and bytes that are no message give an
 //! error. Times are nanoseconds of any clock that never goes back.
