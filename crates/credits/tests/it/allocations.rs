@@ -1,7 +1,8 @@
-//! Nothing is allocated once both sides are made.
+//! Memory of a connection, and that nothing is allocated once both sides are made.
 #![allow(unsafe_code)] // An allocator that counts.
 
 use forebay_credits::{Limit, Post, Receiver, Sender, law};
+use forebay_laws::pool::registry::MAX_STATE;
 use forebay_units::{Span, Time};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -10,12 +11,14 @@ struct Counting;
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+    static BYTES: Cell<u64> = const { Cell::new(0) };
 }
 
 // SAFETY: the system's allocator does everything; a count of this thread allocates nothing.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
+        let _ = BYTES.try_with(|bytes| bytes.set(bytes.get() + layout.size() as u64));
         // SAFETY: as the caller says.
         unsafe { System.alloc(layout) }
     }
@@ -28,6 +31,26 @@ unsafe impl GlobalAlloc for Counting {
 
 #[global_allocator]
 static COUNTING: Counting = Counting;
+
+/// Bytes that one more connection takes at the start.
+fn bytes<T>(make: impl Fn(u32) -> T) -> u64 {
+    let taken = |connections| {
+        let before = BYTES.get();
+        drop(make(connections));
+        BYTES.get() - before
+    };
+    (taken(65_536) - taken(1)).div_ceil(65_535)
+}
+
+/// At most 128 at the receiver. A sender has as many for itself, and its law those that a law of this role may have.
+#[test]
+fn memory_of_a_connection_is_bounded() {
+    let limit = Limit::of_bytes(8 << 20, 64).unwrap();
+    let receiver = bytes(|connections| Receiver::new(limit, connections));
+    let sender = bytes(|connections| Sender::new(&law().unwrap(), connections, 1));
+    assert_eq!((receiver, sender), (88, 256));
+    assert!(receiver <= 128 && sender <= 128 + MAX_STATE as u64);
+}
 
 #[test]
 fn nothing_is_allocated_after_the_start() {
