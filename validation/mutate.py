@@ -129,14 +129,15 @@ def restore(before):
         path.write_text(text)
 
 
-def tracked():
+def files():
+    """Names of all files of the tree, those that git does not know yet among them; none that it ignores."""
     listed = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
     return {name for name in listed.decode().split("\0") if name and (ROOT / name).is_file()}
 
 
 def copy():
     """Brings the copy of the tree up to date; files that are the same keep their times, so that builds stay warm."""
-    names = tracked()
+    names = files()
     for name in names:
         target, content = TREE / name, (ROOT / name).read_bytes()
         if not target.exists() or target.read_bytes() != content:
@@ -166,7 +167,7 @@ def seeded():
     tree, build = SAMPLE / "tree", SAMPLE / "build"
     shutil.rmtree(SAMPLE, ignore_errors=True)
     (build / "debug").mkdir(parents=True)
-    for name in tracked():
+    for name in files():
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, tree / name)
     # Compilers write new files. What cargo itself notes it writes into the old ones.
@@ -243,9 +244,9 @@ def content(package, seen=None):
     if package in seen or not folder.is_dir():
         return b""
     seen.add(package)
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".md")
-    found = hashlib.sha256(b"".join(str(path.relative_to(ROOT)).encode() + path.read_bytes() for path in files)).digest()
-    used = re.findall(r"^forebay-(\w+)", (folder / "Cargo.toml").read_text(), re.M)
+    paths = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".md")
+    found = hashlib.sha256(b"".join(str(path.relative_to(ROOT)).encode() + path.read_bytes() for path in paths)).digest()
+    used = re.findall(r"^forebay-([\w-]+)", (folder / "Cargo.toml").read_text(), re.M)
     return found + b"".join(content(name, seen) for name in sorted(used))
 
 
