@@ -34,7 +34,7 @@ fn messages_of_all_lengths_arrive_in_order_and_whole() {
     let (mut sent, mut came, mut now) = (0_u64, 0_u64, Time::ZERO);
     let mut queued = VecDeque::new();
     // An interpreter that looks for undefined behaviour (Miri) is a thousand times as slow.
-    let all = if cfg!(miri) { 200 } else { 5_000 };
+    let all = if cfg!(miri) { 50 } else { 5_000 };
     while came < all {
         now += Span::from_ns(700);
         while let Some(event) = a.poll(now) {
@@ -132,7 +132,7 @@ fn a_peer_without_credits_turns_them_off() {
 #[test]
 fn a_message_is_whole_in_another_thread() {
     let (here, there) = pair(Size::new(16 << 10, 64));
-    let all = if cfg!(miri) { 60 } else { 20_000 };
+    let all = if cfg!(miri) { 20 } else { 20_000 };
     let other = std::thread::spawn(move || {
         let mut b = Host::new(&settings(Some(4 << 10)));
         b.add(there).unwrap();
