@@ -6,8 +6,8 @@ verdicts with validation/SUITE/verdicts.toml, which names every row that is not 
     verdicts.py --sample               the suites that take seconds, and one of the others, which the commit chooses
     verdicts.py --record [SUITE...]    writes the files anew: a change of results, which the commit explains
     verdicts.py --seeds SUITE...       writes validation/SUITE/seeds.toml: how many rows are in with five sets of seeds (five quick runs)
-    verdicts.py --whole SUITE JSON...  writes validation/SUITE/whole.toml from the output of whole runs, `forebay reproduce SUITE[/PART] --json`; of a row in
-                                       several files the last counts
+    verdicts.py --whole SUITE JSON...  writes validation/SUITE/whole.toml from the output of whole runs, `forebay reproduce SUITE[/PART] --json` or the
+                                       files of `forebay reproduce --all`; of a row in several files the last counts
     verdicts.py --seeds-from SUITE JSON   as --seeds, from the output of `forebay reproduce SUITE --quick --seeds 5 --json`
 
 A row that is out has to name its cause in its note.
@@ -41,10 +41,16 @@ def run(suite):
     return judged(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
 
 
+def rows_in(file):
+    """Of `--json`, which prints an array, or of `--all`, which says the version too."""
+    found = json.loads(pathlib.Path(file).read_text())
+    return found["rows"] if isinstance(found, dict) else found
+
+
 def whole(suite, files):
     """Writes the verdicts of a whole run, which may be several of parts."""
     path = ROOT / "validation" / suite
-    measured = {row["id"]: row for file in files for row in json.loads(pathlib.Path(file).read_text())}
+    measured = {row["id"]: row for file in files for row in rows_in(file)}
     rows = [measured.pop(row["id"], {**row, "verdict": "not-run"}) for row in tomllib.loads((path / "rows.toml").read_text())["row"]]
     if measured:
         sys.exit(f"{suite} has no row {next(iter(measured))}: the run is of another version")

@@ -314,12 +314,22 @@ pub struct Bench {
 #[derive(Clone, Debug, Args)]
 pub struct Reproduce {
     /// Suite: analytic, tcp-nv, linux, hostcc, hiercc, htsim, pcc-dilemma, rdma, expresspass, homa, ndp, aeolus or carc; or
-    /// one part, such as hostcc/fig10, of hostcc, hiercc, htsim, pcc-dilemma, rdma or carc
-    #[arg(required_unless_present = "stated")]
-    pub suite: Option<String>,
+    /// one part, such as hostcc/fig10, of hostcc, hiercc, htsim, pcc-dilemma, rdma or carc. With --all there may be several
+    #[arg(value_name = "SUITE", required_unless_present_any = ["stated", "all"])]
+    pub suites: Vec<String>,
     /// Run nothing: show how many of the numbers of the five papers are in, by recorded verdicts
-    #[arg(long, conflicts_with_all = ["suite", "json", "quick", "strict", "pictures", "sensitivity", "seeds"])]
+    #[arg(long, conflicts_with_all = ["suites", "json", "quick", "strict", "pictures", "sensitivity", "seeds", "all"])]
     pub stated: bool,
+    /// Run all suites, or those that are named, and write the rows of each into a file as it ends. The same command again
+    /// keeps finished suites of the same version, and runs the others
+    #[arg(long, conflicts_with_all = ["json", "pictures", "sensitivity", "seeds"])]
+    pub all: bool,
+    /// Suites at the same time; each uses all cores
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = at_least_one, allow_negative_numbers = true, requires = "all")]
+    pub jobs: usize,
+    /// Folder of the files of --all
+    #[arg(long, value_name = "DIR", default_value = "reproduced", requires = "all")]
+    pub out: PathBuf,
     /// Print the rows as a JSON array
     #[arg(long)]
     pub json: bool,

@@ -31,7 +31,8 @@ Columns: hops is packet-hops. ns/hop is CPU time per packet-hop. hops/s is packe
 cpu/s is CPU seconds per simulated second. peak is the largest memory of the process. B/host is memory per host."#;
 
 pub const REPRODUCE: &str = r#"Example:
-  forebay reproduce analytic --quick"#;
+  forebay reproduce analytic --quick
+  forebay reproduce --all --jobs 2        all suites, in some hours; started again it goes on"#;
 
 pub const IMPORT: &str = r#"Example:
   forebay new permutation --out p.toml

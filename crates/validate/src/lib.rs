@@ -42,7 +42,7 @@ pub use repeats::Repeats;
 pub use row::{Basis, Row, Tolerance, Verdict};
 pub use spread::Spread;
 pub use spread::text as spread;
-pub use table::{json, table, totals};
+pub use table::{json, summary, table, totals};
 
 use jobs::Cores;
 use measured::Measured;

@@ -102,7 +102,8 @@ impl Share {
         share
     }
 
-    fn add(&mut self, other: Self) {
+    /// Adds the rows of another suite.
+    pub fn add(&mut self, other: Self) {
         self.within += other.within;
         self.judged += other.judged;
     }

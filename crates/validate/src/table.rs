@@ -1,6 +1,7 @@
 //! Rows for people and for programs.
 
-use crate::row::{Basis, Row, Verdict, is_under, number};
+use crate::recorded::Share;
+use crate::row::{Basis, Row, Verdict, is_two_sided, is_under, number};
 use crate::spread::Spread;
 
 /// An aligned table, the note of every row that missed or says nothing, the totals, and the parts that run only by name.
@@ -111,6 +112,36 @@ pub fn totals(rows: &[Row], readings: &[&str], spread: Option<&Spread>) -> Strin
     text
 }
 
+/// A line for each suite or part, and one for all, in Markdown: its rows by verdict, and how many are in of those that count.
+pub fn summary(suites: &[(&str, &[Row])]) -> String {
+    let mut text = format!(
+        "| {:<16} | {:>4} | {:>4} | {:>5} | {:>7} | {:>11} | {:>11} |\n|{:-<18}|{:->5}:|{:->5}:|{:->6}:|{:->8}:|{:->12}:|{:->12}:|\n",
+        "suite", "in", "out", "empty", "not run", "count", "two-sided", "", "", "", "", "", "", ""
+    );
+    let mut sums = ([0; 4], [Share::default(); 2]);
+    let mut line = |name: &str, (verdicts, shares): ([usize; 4], [Share; 2])| {
+        let [within, out, empty, not_run] = verdicts;
+        let [counted, two_sided] = shares.map(|share| share.to_string());
+        text += &format!(
+            "| {name:<16} | {within:>4} | {out:>4} | {empty:>5} | {not_run:>7} | {counted:>11} | {two_sided:>11} |\n"
+        );
+    };
+    for (name, rows) in suites {
+        let all: Vec<&Row> = rows.iter().collect();
+        let verdicts =
+            [Verdict::In, Verdict::Out, Verdict::Empty, Verdict::NotRun].map(|v| count(&all, v));
+        let readings = crate::readings(name);
+        let shares = [Share::of(rows, readings, |_| true), Share::of(rows, readings, is_two_sided)];
+        sums.0 = std::array::from_fn(|i| sums.0[i] + verdicts[i]);
+        sums.1.iter_mut().zip(shares).for_each(|(sum, share)| sum.add(share));
+        line(name, (verdicts, shares));
+    }
+    if suites.len() > 1 {
+        line("**all**", sums);
+    }
+    text
+}
+
 fn count(rows: &[&Row], verdict: Verdict) -> usize {
     rows.iter().filter(|row| row.verdict == verdict).count()
 }
@@ -194,6 +225,28 @@ reproduced: 3 of 5 rows that count; 2 of 4 rows with two sides
         let last = "reproduced: 3 of 5 rows that count (quick, 2 to 3 of 5 over 2 sets of seeds); 2 of 4 rows with two sides \
                     (quick, 2 of 4 over 2 sets of seeds); 1 rows change their verdict with the seeds\n";
         assert_eq!(with.lines().last().map(|line| format!("{line}\n")).as_deref(), Some(last));
+    }
+
+    #[test]
+    fn a_summary_has_a_line_for_each_suite_and_one_for_all() {
+        use Verdict::{In, NotRun, Out};
+        let row = |basis, tolerance: &str, verdict| Row {
+            basis,
+            tolerance: tolerance.to_string().try_into().expect("it is one"),
+            verdict,
+            ..crate::rows("analytic").remove(0)
+        };
+        let first = [row(Basis::Stated, "5%", In), row(Basis::Stated, "<=", Out)];
+        let second = [row(Basis::Assumed, "5%", Out), row(Basis::Derived, "5%", NotRun)];
+        let expected = "\
+| suite            |   in |  out | empty | not run |       count |   two-sided |
+|------------------|-----:|-----:|------:|--------:|------------:|------------:|
+| analytic         |    1 |    1 |     0 |       0 |      1 of 2 |      1 of 1 |
+| hostcc/fig10     |    0 |    1 |     0 |       1 |        none |        none |
+| **all**          |    1 |    2 |     0 |       1 |      1 of 2 |      1 of 1 |
+";
+        assert_eq!(summary(&[("analytic", &first), ("hostcc/fig10", &second)]), expected);
+        assert_eq!(summary(&[("analytic", &first)]).lines().count(), 3);
     }
 
     #[test]

@@ -8,10 +8,23 @@ use forebay_study::progress::State;
 use forebay_validate::Verdict;
 use std::sync::Mutex;
 
+mod all;
+
 /// Runs a suite and prints its rows; with `--strict`, a row that is out is a missed band.
 pub fn reproduce(args: &Reproduce) -> Result<(), Failure> {
-    let Some(suite) = &args.suite else {
-        return say::data(forebay_validate::papers().trim_end());
+    if args.all {
+        return all::all(args);
+    }
+    let suite = match args.suites.as_slice() {
+        [] => return say::data(&forebay_validate::papers()),
+        [suite] => suite,
+        several => {
+            return Err(Failure::Input(format!(
+                "there are {} suites: {}; write one, or all of them with --all",
+                several.len(),
+                several.join(", ")
+            )));
+        }
     };
     forebay_validate::find(suite).map_err(Failure::Input)?;
     let state = State { name: suite.clone(), parts: "experiments", ..State::default() };
@@ -32,7 +45,7 @@ pub fn reproduce(args: &Reproduce) -> Result<(), Failure> {
                 suite
             ))
         })?;
-        return say::data(text.trim_end());
+        return say::data(&text);
     }
     if let Some(sets) = args.seeds {
         let sets = forebay_validate::with_seeds(suite, args.quick, sets, &on_progress);
@@ -40,9 +53,9 @@ pub fn reproduce(args: &Reproduce) -> Result<(), Failure> {
         let readings = forebay_validate::readings(suite);
         return if args.json {
             let spread = forebay_validate::Spread::of(&sets, readings);
-            say::data(&serde_json::to_string_pretty(&spread).expect("it holds numbers and ids"))
+            say::json(&spread)
         } else {
-            say::data(forebay_validate::spread(&sets, readings).trim_end())
+            say::data(&forebay_validate::spread(&sets, readings))
         };
     }
     if let Some(folder) = &args.pictures {
@@ -60,9 +73,9 @@ pub fn reproduce(args: &Reproduce) -> Result<(), Failure> {
         forebay_record::write_whole(&path, svg)?;
     }
     if args.json {
-        say::data(&forebay_validate::json(&rows))?;
+        say::data(&(forebay_validate::json(&rows) + "\n"))?;
     } else {
-        say::data(forebay_validate::table(suite, &rows).trim_end())?;
+        say::data(&forebay_validate::table(suite, &rows))?;
     }
     let out = rows.iter().filter(|r| r.verdict == Verdict::Out).count();
     if args.strict && out > 0 {
