@@ -129,7 +129,7 @@ LONG = {
     "playground.png": Playground(),
     "python-slowdown.png": Drawing([], PYTHON),
     **{f"hiercc-{name}.svg": Suite("hiercc") for name in ("fig1", "fig2", "fig4-recommended-count", "fig5")},
-    **{f"hostcc-{name}.svg": Suite("hostcc") for name in ("fig2", "fig10", "fig18")},
+    **{f"hostcc-{name}.svg": Suite("hostcc") for name in ("fig2", "fig9", "fig10", "fig12", "fig15", "fig18")},
     **{f"pcc-dilemma-{name}.svg": Suite("pcc-dilemma") for name in ("fig1", "table1", "backlog-cachefollower")},
     **{f"tcp-nv-{name}.svg": Suite("tcp-nv") for name in ("bursts", "queues")},
 }

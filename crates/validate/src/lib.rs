@@ -312,18 +312,29 @@ const SET: u64 = 1000;
 /// # Panics
 /// If the suite's file is not as it should be: it is part of the program.
 pub fn recorded_spread(suite: &str) -> Option<Spread> {
-    let text = match suite {
-        "analytic" => include_str!("../../../validation/analytic/seeds.toml"),
-        "hostcc" => include_str!("../../../validation/hostcc/seeds.toml"),
-        "hiercc" => include_str!("../../../validation/hiercc/seeds.toml"),
-        "htsim" => include_str!("../../../validation/htsim/seeds.toml"),
-        "expresspass" => include_str!("../../../validation/expresspass/seeds.toml"),
-        "homa" => include_str!("../../../validation/homa/seeds.toml"),
-        "ndp" => include_str!("../../../validation/ndp/seeds.toml"),
-        "aeolus" => include_str!("../../../validation/aeolus/seeds.toml"),
-        "carc" => include_str!("../../../validation/carc/seeds.toml"),
-        _ => return None,
-    };
+    macro_rules! of {
+        ($($suite:literal),*) => {
+            match suite {
+                $($suite => include_str!(concat!("../../../validation/", $suite, "/seeds.toml")),)*
+                _ => return None,
+            }
+        };
+    }
+    let text = of!(
+        "analytic",
+        "tcp-nv",
+        "linux",
+        "hostcc",
+        "hiercc",
+        "htsim",
+        "pcc-dilemma",
+        "rdma",
+        "expresspass",
+        "homa",
+        "ndp",
+        "aeolus",
+        "carc"
+    );
     Some(toml::from_str(text).unwrap_or_else(|e| panic!("validation/{suite}/seeds.toml: {e}")))
 }
 

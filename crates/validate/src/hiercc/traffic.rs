@@ -70,12 +70,11 @@ impl Extent {
     /// In words.
     pub fn said(&self) -> String {
         let loads: Vec<String> = self.loads.iter().map(f64::to_string).collect();
-        format!(
-            "loads {}; {} ms of arrivals, seeds 1 to {}",
-            loads.join(", "),
-            self.arrivals * 1e3,
-            self.seeds
-        )
+        let seeds = match self.seeds {
+            1 => "seed 1".into(),
+            seeds => format!("seeds 1 to {seeds}"),
+        };
+        format!("loads {}; {} ms of arrivals, {seeds}", loads.join(", "), self.arrivals * 1e3)
     }
 }
 
