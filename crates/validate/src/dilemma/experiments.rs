@@ -1,6 +1,6 @@
 //! Which runs there are, and what one of them leaves.
 
-use super::setup::{HEADER, HOSTS, LINE, RACK, SCHEMES, Scheme, Setup, alone};
+use super::setup::{HEADER, HOSTS, LINE, PAYLOAD, RACK, SCHEMES, Scheme, Setup, alone};
 use crate::bench::{Seen, Times, run_looking};
 use crate::jobs::Cores;
 use crate::order::Samples;
@@ -205,7 +205,7 @@ impl Experiment {
         }
     }
 
-    fn run(self, scheme: Scheme, seed: u64, extent: Extent) -> One {
+    pub fn run(self, scheme: Scheme, seed: u64, extent: Extent) -> One {
         One::of(&self.setup(scheme, extent), seed, self.arrivals(extent))
     }
 }
@@ -229,6 +229,9 @@ pub(super) struct One {
     pub sent_bytes: f64,
     /// Bytes of these packets that ports dropped.
     pub dropped_bytes: f64,
+    /// Packets that the payload of all flows fills, and how often such a packet was trimmed.
+    pub packets: f64,
+    pub trimmed: f64,
     /// Packets dropped, but for credits and unscheduled packets that a rule drops on purpose.
     pub dropped: f64,
     /// Payload of flows that have begun and not ended, at [`INSTANTS`] instants of three spans; a row for each run.
@@ -255,11 +258,13 @@ impl One {
         let mut one = Self { dropped: seen.lost() - seen.lost_unscheduled(), ..Self::default() };
         for port in &seen.after.ports {
             one.dropped_bytes += port.counters.dropped_bytes as f64;
+            one.trimmed += port.counters.trimmed_packets as f64;
             if port.node < HOSTS {
                 one.sent_bytes += port.counters.tx_bytes as f64;
             }
         }
         for row in &seen.record.flows {
+            one.packets += row.size.get().div_ceil(PAYLOAD) as f64;
             if row.start.as_secs_f64() < seen.warm() {
                 continue;
             }
@@ -280,6 +285,8 @@ impl One {
         self.sent_bytes += other.sent_bytes;
         self.dropped_bytes += other.dropped_bytes;
         self.dropped += other.dropped;
+        self.packets += other.packets;
+        self.trimmed += other.trimmed;
         self.uplinks.extend_from_slice(&other.uplinks);
         self.backlog.extend_from_slice(&other.backlog);
     }

@@ -19,7 +19,7 @@ use setup::{SCHEMES, Scheme};
 const PROACTIVE: [Scheme; 4] = [Scheme::ExpressPass, Scheme::Aeolus, Scheme::Ndp, Scheme::Homa];
 
 /// Parts: what each needs is run for it alone.
-const PARTS: [&str; 6] = ["core", "nonblocking", "host", "buffer", "incast", "tiny"];
+const PARTS: [&str; 7] = ["core", "nonblocking", "host", "buffer", "incast", "tiny", "trims"];
 
 pub(crate) fn parts() -> Vec<&'static str> {
     PARTS.to_vec()
@@ -64,6 +64,7 @@ pub(crate) fn measure(
             "buffer" => buffer(&runs, &mut measured),
             "incast" => incast(&runs, &mut measured),
             "tiny" => cells(&runs, "tiny", &[Experiment::Tiny], &mut measured),
+            "trims" => measured.extend(cores.run(vec![Box::new(trims)])),
             _ => {}
         }
         let of: Vec<Experiment> =
@@ -154,6 +155,14 @@ fn incast(runs: &Runs, measured: &mut Measured) {
             lost.iter().map(|(lost, of)| format!("{lost:.2} % in {of}")).collect();
         measured.insert_saying("homa-loss-incast", most, each.join("; "));
     }
+}
+
+/// How often a data packet of NDP is trimmed, in the short run of E1.
+fn trims(measured: &mut Measured) {
+    let experiment = Experiment::Core(Workload::CacheFollower);
+    let one = experiment.run(Scheme::Ndp, 1, Extent::new(true));
+    let remark = format!("{} trims, {} packets of payload", one.trimmed, one.packets);
+    measured.insert_saying("ndp-trims", one.trimmed / one.packets, remark);
 }
 
 /// Rows of E4.
@@ -288,7 +297,7 @@ fn over_the_others(runs: &Runs, experiment: Experiment, of: Scheme) -> Option<(f
 
 /// Rows of what must not be lost, for the parts that have them.
 fn drops(runs: &Runs, part: &str, of: &[Experiment], measured: &mut Measured) {
-    if part == "tiny" {
+    if matches!(part, "tiny" | "trims") {
         return;
     }
     for scheme in [Scheme::ExpressPass, Scheme::Aeolus] {

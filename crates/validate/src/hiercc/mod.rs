@@ -67,6 +67,8 @@ pub(crate) fn measure(
         jobs.push(Box::new(inputs));
         jobs.push(Box::new(law::first_round_trip));
         jobs.push(Box::new(law::round_trip));
+        jobs.push(Box::new(traffic::lives));
+        jobs.push(Box::new(traffic::shared));
         for bundle in BUNDLES.into_iter().chain([PACED]) {
             jobs.push(Box::new(move |measured| law::new_aggregates(bundle, measured)));
         }

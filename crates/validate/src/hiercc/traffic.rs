@@ -24,6 +24,9 @@ const RACK: u64 = 16;
 /// Seconds after the last arrival by which all flows should be over.
 const DRAIN: f64 = 100e-3;
 
+/// Load and seconds of arrivals of rows that are no part of figure 5.
+const SOME: (f64, f64) = (0.5, 2e-3);
+
 /// What reading 17 compares.
 pub(super) const OWN: [Scheme; 4] =
     [Scheme::HierCc(BUNDLES[2]), Scheme::HpccOwn, Scheme::DcqcnOwn, Scheme::TimelyOwn];
@@ -92,9 +95,17 @@ struct One {
     core: f64,
     /// Longest queue by destination.
     voq: f64,
-    /// Bytes of each aggregate, and of each flow.
-    aggregates: Vec<f64>,
+    aggregates: Vec<Aggregate>,
+    /// Bytes of each flow.
     sizes: Vec<f64>,
+}
+
+/// What a rack sends to a host from when its first flow there begins until none is under way.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Aggregate {
+    bytes: f64,
+    /// s.
+    life: f64,
 }
 
 /// What one scheme did at one load, over all seeds.
@@ -128,8 +139,14 @@ pub(super) struct Figure {
 
 /// Poisson arrivals between hosts of different racks, as a list of flows.
 pub(super) fn flows(load: f64, seed: u64, arrivals: f64) -> String {
+    flows_to(RACK, load, seed, arrivals)
+}
+
+/// The same, to so many hosts of each rack: `load` is that of their links.
+fn flows_to(receivers: u64, load: f64, seed: u64, arrivals: f64) -> String {
     let sizes = cdf::by_name(SIZES).expect("it is packaged");
-    let rate = load * HOSTS as f64 * LINE / (8.0 * sizes.mean());
+    let racks = HOSTS / RACK;
+    let rate = load * (racks * receivers) as f64 * LINE / (8.0 * sizes.mean());
     let stream = |purpose| Stream::new(seed, 0, purpose);
     let mut gaps = stream(Purpose::Arrivals);
     let mut draws = stream(Purpose::Sizes);
@@ -142,8 +159,8 @@ pub(super) fn flows(load: f64, seed: u64, arrivals: f64) -> String {
             break;
         }
         let from = pairs.below(HOSTS);
-        let away = pairs.below(HOSTS - RACK);
-        let to = (from / RACK * RACK + RACK + away) % HOSTS;
+        let away = pairs.below((racks - 1) * receivers);
+        let to = (from / RACK + 1 + away / receivers) % racks * RACK + away % receivers;
         text += &format!(
             "{{ from = \"{}\", to = \"{}\", size = \"{}B\", at = \"{}ps\" }},\n",
             host(from as u32),
@@ -167,7 +184,11 @@ pub(super) fn times(setup: Setup, load: f64, arrivals: f64) -> [f64; 2] {
 
 fn seen(setup: Setup, load: f64, seed: u64, arrivals: f64) -> One {
     let setup = Setup { rest: flows(load, bench::seed(seed), arrivals), ..setup };
-    let seen = run_seed("hiercc", &setup.text(), seed, 0.0, arrivals + DRAIN);
+    of_text(&setup.text(), seed, arrivals)
+}
+
+fn of_text(text: &str, seed: u64, arrivals: f64) -> One {
+    let seen = run_seed("hiercc", text, seed, 0.0, arrivals + DRAIN);
     let mut fcts = Vec::new();
     let mut unfinished = 0;
     for flow in &seen.record.flows {
@@ -194,23 +215,61 @@ fn seen(setup: Setup, load: f64, seed: u64, arrivals: f64) -> One {
     }
 }
 
-/// Bytes of each aggregate: what a rack sends to a host from when its first flow there begins until none is under way.
-fn aggregates(flows: &[FlowRow]) -> Vec<f64> {
-    let mut open: BTreeMap<(u32, u32), (Time, f64)> = BTreeMap::new();
+/// All of a run, in no order.
+fn aggregates(flows: &[FlowRow]) -> Vec<Aggregate> {
+    let mut open: BTreeMap<(u32, u32), (Time, Time, f64)> = BTreeMap::new();
+    let ended = |(since, until, bytes): (Time, Time, f64)| Aggregate {
+        bytes,
+        life: until.since(since).as_secs_f64(),
+    };
     let mut all = Vec::new();
     let mut flows: Vec<&FlowRow> = flows.iter().collect();
     flows.sort_by_key(|flow| flow.start);
     for flow in flows {
         let (size, done) = (flow.size.get() as f64, flow.delivered.unwrap_or(Time::MAX));
-        let (until, bytes) = open.entry((flow.src / RACK as u32, flow.dst)).or_insert((done, 0.0));
-        if *bytes > 0.0 && flow.start > *until {
-            all.push(std::mem::replace(bytes, 0.0));
-            *until = done;
+        let begun = (flow.start, done, 0.0);
+        let one = open.entry((flow.src / RACK as u32, flow.dst)).or_insert(begun);
+        if one.2 > 0.0 && flow.start > one.1 {
+            all.push(ended(std::mem::replace(one, begun)));
         }
-        (*until, *bytes) = ((*until).max(done), *bytes + size);
+        (one.1, one.2) = (one.1.max(done), one.2 + size);
     }
-    all.extend(open.into_values().map(|(_, bytes)| bytes));
+    all.extend(open.into_values().map(ended));
     all
+}
+
+/// Enters for how long aggregates last, among all hosts and to one host of each rack.
+pub(super) fn lives(measured: &mut Measured) {
+    for (receivers, end) in [(RACK, ""), (1, "-fixed")] {
+        let rest = flows_to(receivers, SOME.0, bench::seed(1), SOME.1);
+        let setup = Setup::new(Scheme::HierCc(NAMED), Wiring::Twenty, rest);
+        let one = of_text(&setup.text(), 1, SOME.1);
+        let median = |all: Vec<f64>| Samples::new(all).percentile(5_000).value * 1e6;
+        let life = median(one.aggregates.iter().map(|of| of.life).collect());
+        let counts = [one.aggregates.len(), one.fcts.len()];
+        let fct = median(one.fcts);
+        let remark = format!(
+            "{} aggregates of {} flows, {life:.0} us over {fct:.0} us",
+            counts[0], counts[1]
+        );
+        measured.insert_saying(format!("text-aggregate-life{end}"), life / fct, remark);
+    }
+}
+
+/// Enters what queues that the hosts of a rack or a pod share keep of the bounds: section 4 of the paper.
+pub(super) fn shared(measured: &mut Measured) {
+    for queue_for in ["rack", "pod"] {
+        let rest = flows(SOME.0, bench::seed(1), SOME.1);
+        let text = Setup::new(Scheme::HierCc(NAMED), Wiring::Twenty, rest).text();
+        let law = "hierarchical = { law = \"hiercc\", ";
+        assert!(text.contains(law), "{text}");
+        let text = text.replace(law, &format!("{law}queue_for = \"{queue_for}\", "));
+        let one = of_text(&text, 1, SOME.1);
+        let remark = format!("{} flows, {} not done", one.fcts.len(), one.unfinished);
+        measured.insert_saying(format!("text-queues-{queue_for}-drops"), one.lost, remark);
+        let bound = one.down / (19.0 * (C0 + PACKET));
+        measured.insert(format!("text-queues-{queue_for}-bound"), bound);
+    }
 }
 
 impl Figure {
@@ -271,11 +330,14 @@ impl Point {
             core: most(|one| one.core),
             voq: most(|one| one.voq),
             medians: {
-                let median = |of: fn(&One) -> &Vec<f64>| {
-                    let all = seeds.iter().flat_map(|one| of(one).iter().copied()).collect();
+                let median = |of: fn(&One) -> Vec<f64>| {
+                    let all = seeds.iter().flat_map(|one| of(one)).collect();
                     Samples::new(all).percentile(5_000).value
                 };
-                [median(|one| &one.aggregates), median(|one| &one.sizes)]
+                [
+                    median(|one| one.aggregates.iter().map(|of| of.bytes).collect()),
+                    median(|one| one.sizes.clone()),
+                ]
             },
         }
     }
@@ -531,8 +593,10 @@ pub(super) mod tests {
             flow(1, [21, 25], 16),
         ];
         let mut found = aggregates(&flows);
-        found.sort_by(f64::total_cmp);
-        assert_eq!(found, [4e3, 11e3, 16e3]);
+        found.sort_by(|a, b| a.bytes.total_cmp(&b.bytes));
+        let found = found.iter().map(|of| (of.bytes, (of.life * 1e6).round()));
+        let expected = [(4e3, 24.0), (11e3, 20.0), (16e3, 4.0)];
+        assert_eq!(found.collect::<Vec<_>>(), expected, "bytes and us");
     }
 
     fn tiny() -> String {
