@@ -3,13 +3,13 @@
 use crate::args::{Input, Run, SeedArgs};
 use crate::failure::Failure;
 use crate::itself::loader;
-use forebay_scenario::{Error, Loaded, Problem, nearest, presets};
+use forebay_scenario::{Error, Loaded, Problem, around, nearest, presets};
 use std::io::Read;
 use std::path::Path;
 use std::sync::OnceLock;
 
 impl Input {
-    /// Reads and checks a point of its sweep: settings before those of the command line, which win. The sweep itself is left out, so
+    /// Reads and checks a point of its sweep, with its settings [`around`] which are those of the command line. The sweep itself is left out, so
     /// that many points are not read once for each of them.
     pub fn load_point(&self, point: &[(String, String)]) -> Result<Loaded, Failure> {
         let alone = [("sweep".to_string(), "{}".to_string())];
@@ -27,15 +27,14 @@ impl Input {
         })?)
     }
 
-    /// Reads and checks it with settings before and after those of the command line. What is wrong with the scenario itself is the
-    /// inner error.
+    /// Reads and checks it with the settings of a point among those of the command line, and others after them. What is wrong
+    /// with the scenario itself is the inner error.
     fn judge(
         &self,
-        before: &[(String, String)],
+        point: &[(String, String)],
         after: &[(String, String)],
     ) -> Result<Result<Loaded, Error>, Failure> {
-        let sets: Vec<(String, String)> =
-            before.iter().chain(&self.set).chain(after).cloned().collect();
+        let sets = [around(&self.set, point).as_slice(), after].concat();
         if let Some(name) = &self.preset {
             return Ok(loader().text(&format!("preset {name}"), preset_text(name)?, &sets));
         }

@@ -6,7 +6,7 @@ use crate::errors;
 use crate::law::PythonLaw;
 use crate::running::{OVER, Run, machine, no_flow_under, run};
 use forebay_record::{RecordError, RunDir, RunRecord, write_whole};
-use forebay_scenario::{Loaded, text, text_with};
+use forebay_scenario::{Loaded, around, text, text_with};
 use forebay_study::about::{self, InPython};
 use forebay_study::estimate::Needs;
 use forebay_study::expect::Problems;
@@ -187,8 +187,7 @@ fn plan(
     }
     let loaded = text_with(place, source, &sets)?;
     let load = |point: &[(String, String)]| -> Result<Loaded, Refusal> {
-        let all: Vec<_> = point.iter().chain(&sets).cloned().collect();
-        Ok(text_with(place, source, &all)?)
+        Ok(text_with(place, source, &around(&sets, point))?)
     };
     let fixed = if grid.is_some() { &[][..] } else { &sets[..] };
     Plan::of(loaded, fixed, seeds, laws, place, load)

@@ -53,6 +53,21 @@ impl Loaded {
     }
 }
 
+/// The settings of one point of a sweep among those of the user, in the order in which they apply.
+///
+/// A setting of a table that holds a swept key comes first, with all before it: else it would undo the value of the point.
+/// The others come last, such as one key of a table that is swept.
+pub fn around(sets: &[(String, String)], point: &[(String, String)]) -> Vec<(String, String)> {
+    let holds = |(set, _): &(String, String)| {
+        let below = |(key, _): &(String, String)| {
+            key.strip_prefix(set.as_str()).is_some_and(|rest| rest.starts_with(['.', '[']))
+        };
+        point.iter().any(below)
+    };
+    let (first, last) = sets.split_at(sets.iter().rposition(holds).map_or(0, |at| at + 1));
+    [first, point, last].concat()
+}
+
 /// Reads and checks scenarios whose laws are these; the default has the built-in ones.
 ///
 /// The free functions of this module are those of the default.

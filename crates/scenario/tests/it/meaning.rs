@@ -2,7 +2,7 @@
 
 use forebay_scenario::model::*;
 use forebay_scenario::plan::{Plan, matches};
-use forebay_scenario::{Loaded, text, text_with};
+use forebay_scenario::{Loaded, around, text, text_with};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 
 /// As little as a scenario can say.
@@ -402,6 +402,33 @@ fn a_sweep_is_every_combination() {
         TrafficKind::Permutation(Permutation { size: Bytes::new(2_000) })
     );
     assert_eq!(least(&[]).points(), [vec![]]);
+}
+
+/// A table that the user sets does not undo the swept keys in it; one key that the user sets changes a swept table.
+#[test]
+fn settings_of_the_user_and_of_a_point_apply_from_the_outer_to_the_inner() {
+    let file = format!("{LEAST}[sweep]\n\"fabric.switch.ecn.kmin\" = [\"20KB\", \"40KB\"]\n");
+    let table = ["fabric.switch.ecn", "{ kmin = \"10KB\", kmax = \"80KB\" }"];
+    let set = |[key, value]: [&str; 2]| (key.to_string(), value.to_string());
+    let sets = [set(["transport.rto_min", "2ms"]), set(table), set(["stop.time", "1ms"])];
+    let points = text_with("a.toml", &file, &sets).unwrap().points();
+    let kmin = |point: &[(String, String)]| {
+        let loaded = text_with("a.toml", &file, &around(&sets, point)).unwrap();
+        let text = forebay_scenario::resolved(&loaded.scenario);
+        text.split_once("kmin = ").unwrap().1[..6].to_string()
+    };
+    assert_eq!([kmin(&points[0]), kmin(&points[1])], ["\"20KB\"", "\"40KB\""]);
+    let keys = |sets: &[[&str; 2]], point: [&str; 2]| {
+        let sets: Vec<_> = sets.iter().copied().map(set).collect();
+        around(&sets, &[set(point)]).into_iter().map(|(key, _)| key).collect::<Vec<_>>()
+    };
+    // A key of a swept table, and a key whose name only begins like another one, come last.
+    assert_eq!(keys(&[["a.b.c", "1"]], ["a.b", "{}"]), ["a.b", "a.b.c"]);
+    assert_eq!(keys(&[["a.b", "1"]], ["a.bc", "1"]), ["a.bc", "a.b"]);
+    assert_eq!(
+        keys(&[["a[0].x", "1"], ["a", "[]"], ["z", "1"]], ["a[0].y", "1"]),
+        ["a[0].x", "a", "a[0].y", "z"]
+    );
 }
 
 #[test]
