@@ -23,6 +23,19 @@ pub fn sig3(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
+/// A name in at most `longest` characters: its beginning and its end, with a sign between them where some is left out. Names of
+/// runs begin alike as often as they end alike.
+pub fn clipped(name: &str, longest: usize) -> String {
+    let length = name.chars().count();
+    if length <= longest {
+        return name.into();
+    }
+    let end = longest.saturating_sub(1) / 2;
+    let start = longest.saturating_sub(1) - end;
+    let (start, end) = (name.chars().take(start), name.chars().skip(length - end));
+    start.chain(['…']).chain(end).collect()
+}
+
 /// `1.2e-5`.
 fn scientific(value: f64) -> String {
     format!("{value:.1e}")
@@ -210,6 +223,13 @@ pub fn sparks(course: impl IntoIterator<Item = Option<f64>>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_clipped_name_keeps_both_ends() {
+        assert_eq!(clipped("dctcp", 5), "dctcp");
+        let runs = ["deep queues, dctcp", "deep queues, cubic"].map(|name| clipped(name, 13));
+        assert_eq!(runs, ["deep q… dctcp", "deep q… cubic"]);
+    }
 
     #[test]
     fn a_course_is_held_against_its_largest_value() {

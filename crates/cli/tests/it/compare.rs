@@ -179,6 +179,19 @@ fn a_scenario_with_a_sweep_is_simulated_and_compared_along_its_numbers() {
 }
 
 #[test]
+fn runs_of_a_sweep_that_change_nothing_are_said_to_be_the_same() {
+    let here = Scratch::new();
+    let keys = "\"transport.rto_min\" = [\"150ms\", \"160ms\"]\n\"traffic[0].load\" = [0.4, 0.7]\n";
+    let sweep = format!("[sweep]\n{keys}");
+    here.write("s.toml", &format!("{}{sweep}", scenario()));
+    compare(&here, &["s.toml", "--progress", "off", "--quiet"]).ends(0);
+    let page = here.read("compare.html");
+    let head = page.split("</header>").next().unwrap();
+    assert!(head.contains("gave the same numbers at every load</h1>"), "{head}");
+    assert!(!head.contains("oo few seeds to tell"), "{head}");
+}
+
+#[test]
 fn more_runs_than_colours_are_in_the_table_and_the_page_says_so() {
     let here = Scratch::new();
     run(&here, "a", &["seeds=[7]"]);

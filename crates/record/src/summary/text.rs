@@ -445,11 +445,7 @@ fn name_width(width: usize, counts: usize) -> usize {
 
 /// As much of a name as leaves a space in `room`, with a sign where some is left out.
 fn clipped(name: &str, room: usize) -> String {
-    if name.chars().count() < room {
-        return name.into();
-    }
-    let kept: String = name.chars().take(room - 2).collect();
-    kept + "…"
+    crate::human::clipped(name, room - 1)
 }
 
 /// Completed ones, and of how many started if some had not finished.

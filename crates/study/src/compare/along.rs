@@ -275,6 +275,12 @@ impl Along {
                 last(&self.key)
             );
         }
+        if self.places.iter().all(|(_, of)| claims::is_same(of)) {
+            let names: Vec<String> =
+                self.places[0].1.sides.iter().map(|side| claims::short(&side.name)).collect();
+            let key = last(&self.key);
+            return format!("{} gave the same numbers at every {key}", claims::list(&names));
+        }
         let strongest = self.strongest();
         strongest.unwrap_or_else(|| {
             format!(
@@ -288,10 +294,16 @@ impl Along {
     /// The best run at each value.
     fn verdict(&self) -> String {
         const MOST: usize = 5;
+        if self.places.iter().all(|(_, of)| claims::is_same(of)) {
+            return "No seed differs in any metric.".into();
+        }
         let Some(of) = self.places[0].1.headline() else { return String::new() };
         let one = |((value, of), best): (&(String, Comparison), &Option<Best<'_>>)| {
             let Some((measured, name, alike)) = best else {
-                return format!("{value}: too few seeds to tell");
+                return match claims::is_same(of) {
+                    true => format!("{value}: all the same"),
+                    false => format!("{value}: too few seeds to tell"),
+                };
             };
             let at = of.sides.iter().position(|side| side.name == *name).unwrap_or(0);
             let alike = match alike[..] {

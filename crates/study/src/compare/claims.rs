@@ -75,10 +75,7 @@ pub(super) fn told(of: &Comparison) -> Vec<Told<'_>> {
 
 /// A name that leaves room for the sentence.
 pub(super) fn short(name: &str) -> String {
-    match name.chars().count() > LONGEST {
-        true => name.chars().take(LONGEST - 1).chain(['…']).collect(),
-        false => name.into(),
-    }
+    human::clipped(name, LONGEST)
 }
 
 /// Names in a list: `a, b and c`.
@@ -164,6 +161,18 @@ pub(super) fn unknown(one: &Measured, against: &Against) -> Option<String> {
     })
 }
 
+/// Words of all differences from the first run.
+fn words(of: &Comparison) -> Vec<Word> {
+    let all = of.measured.iter().flat_map(|one| &one.cells).filter_map(|c| c.against.as_ref());
+    all.map(|against| against.word).collect()
+}
+
+/// Whether every seed of every run gave the same numbers.
+pub(super) fn is_same(of: &Comparison) -> bool {
+    let words = words(of);
+    !words.is_empty() && words.iter().all(|word| *word == Word::Same)
+}
+
 /// The answer in one line.
 pub fn headline(of: &Comparison) -> String {
     let all = told(of);
@@ -178,12 +187,11 @@ pub fn headline(of: &Comparison) -> String {
         return strongest(of, one);
     }
     let names = all_names(of);
-    let words = of.measured.iter().flat_map(|one| &one.cells).filter_map(|c| c.against.as_ref());
-    let words: Vec<Word> = words.map(|against| against.word).collect();
+    let words = words(of);
     let by = main.map_or(String::new(), |measured| format!(" by {}", measured.title));
     if words.is_empty() {
         format!("{names} have no metric in common")
-    } else if words.iter().all(|word| *word == Word::Same) {
+    } else if is_same(of) {
         format!("{names} gave the same numbers in every seed")
     } else if words.contains(&Word::NoInterval(0)) {
         format!("{names} have no seed in common")

@@ -159,7 +159,7 @@ fn answer(rows: &[Row], columns: &[Column], labels: &Labels) -> Option<(String, 
         )),
     }
     said.extend(unfinished(rows, labels));
-    let best = clipped(&point(rows, labels, best));
+    let best = human::clipped(&point(rows, labels, best), 80); // leaves the headline at two lines
     let title = match near.is_empty() && seeds >= 3 {
         true => format!("{best} has the {word} {title}"),
         false => format!("{} {title} so far: {best}", human::capitalised(word)),
@@ -180,15 +180,6 @@ fn unfinished(rows: &[Row], labels: &Labels) -> Option<String> {
         human::count(all - done),
         human::count(all)
     ))
-}
-
-/// A name that leaves a headline at two lines.
-fn clipped(text: &str) -> String {
-    const LONGEST: usize = 80;
-    match text.chars().count() > LONGEST {
-        true => text.chars().take(LONGEST - 1).chain(['…']).collect(),
-        false => text.into(),
-    }
 }
 
 /// Boxes by which the reader chooses metrics, without any script.
@@ -239,7 +230,12 @@ fn table(keys: &[String], rows: &[Row], columns: &[Column], labels: &Labels) -> 
     for (i, row) in rows.iter().enumerate() {
         body.push_str("<tr>");
         for ((_, value), of_key) in row.settings.iter().zip(labels) {
-            let _ = write!(body, "<td title=\"{}\">{}", esc(plain(value)), esc(&of_key[i]));
+            let _ = write!(
+                body,
+                "<td class=\"value\" title=\"{}\">{}",
+                esc(plain(value)),
+                esc(&of_key[i])
+            );
         }
         let seeds = match row.status() {
             "complete" => row.seeds.len().to_string(),

@@ -6,7 +6,7 @@ use super::cdf::{Class, Words, pair};
 use super::fct::{Bin, PERCENTILES, bins, completed, over, transports};
 use super::{Figure, WIDE, micro};
 use crate::about::About;
-use crate::human::{bytes, sig3};
+use crate::human::{bytes, clipped, sig3};
 use crate::rows::{FlowRow, RpcRow, RunRecord};
 use crate::stats::Estimate;
 use crate::svg::{
@@ -62,11 +62,7 @@ fn legend(sides: &[Side<'_>]) -> String {
 
 /// A name that fits beside a line.
 fn short(name: &str) -> String {
-    const LONGEST: usize = 24;
-    match name.chars().count() > LONGEST {
-        true => name.chars().take(LONGEST - 1).chain(['…']).collect(),
-        false => name.into(),
-    }
+    clipped(name, 24)
 }
 
 /// Parts of a page, each with its name, of which the reader picks one without any script; number `first` is on show first.
