@@ -27,6 +27,9 @@ const MANY: usize = 100;
 /// Percent of a row below which a segment has no text.
 const TOLD: f64 = 11.0;
 
+/// The same where a row is 330 pixels wide.
+const TOLD_ON_PHONES: f64 = 16.0;
+
 /// A flow or an RPC.
 #[derive(Clone, Copy)]
 enum Item<'a> {
@@ -266,16 +269,27 @@ fn add_class<'a>(classes: &mut Vec<Class<'a>>, name: String, mut flows: Vec<Of<'
 
 /// Draws bars.
 struct Bars {
-    hosts: BTreeSet<String>, // kinds of host
-    edge: BTreeSet<String>,  // kinds of node that hosts are connected to
+    heights: BTreeMap<String, usize>, // links between a kind of node and the nearest host
 }
 
 impl Bars {
     fn of(run: &RunRecord) -> Self {
-        let hosts: BTreeSet<String> = run.hosts.iter().map(|host| kind(host)).collect();
-        let peers = run.ports.iter().filter(|port| hosts.contains(&kind(&port.node)));
-        let edge = peers.map(|port| kind(&port.peer)).collect();
-        Self { hosts, edge }
+        let links: BTreeSet<(String, String)> =
+            run.ports.iter().map(|port| (kind(&port.node), kind(&port.peer))).collect();
+        let mut heights: BTreeMap<String, usize> =
+            run.hosts.iter().map(|host| (kind(host), 0)).collect();
+        for height in 1.. {
+            let is_below = |from: &String| heights.get(from) == Some(&(height - 1));
+            let above: Vec<String> = (links.iter())
+                .filter(|(from, to)| is_below(from) && !heights.contains_key(to))
+                .map(|(_, to)| to.clone())
+                .collect();
+            if above.is_empty() {
+                break;
+            }
+            heights.extend(above.into_iter().map(|kind| (kind, height)));
+        }
+        Self { heights }
     }
 
     /// Class of a part's colour: a letter for its family, and a number that grows towards the receiver.
@@ -304,14 +318,19 @@ impl Bars {
         format!("w{family}{step}")
     }
 
-    /// Where on a way a port or a tier is: near the sender, within the fabric, at the receiver.
+    /// Where on a way a port or a tier is: 0 the sender's NIC, 1 up from the edge, 2 further up, 3 down from above, 4 down to the
+    /// edge, 5 at the receiver.
     fn step(&self, place: &str) -> usize {
-        let Some((from, to)) = place.split_once(" -> ") else { return 2 };
-        match (kind(from), kind(to)) {
-            (_, to) if self.hosts.contains(&to) => 3,
-            (from, _) if self.hosts.contains(&from) => 0,
-            (from, _) if self.edge.contains(&from) => 1,
-            _ => 2,
+        let Some((from, to)) = place.split_once(" -> ") else { return 3 };
+        let (from, to) = (kind(from), kind(to));
+        let height = |kind: &String| self.heights.get(kind).copied().unwrap_or(usize::MAX);
+        match (height(&from), height(&to)) {
+            (_, 0) => 5,
+            (0, _) => 0,
+            (_, 1) => 4,
+            (1, _) => 1,
+            (from, to) if from < to => 2,
+            _ => 3,
         }
     }
 
@@ -360,9 +379,10 @@ impl Bars {
             let share = ps as f64 / sum;
             let wide = share * width * 100.0;
             let told = if wide >= TOLD { percent(share) } else { String::new() };
+            let narrow = if wide < TOLD_ON_PHONES { " thin" } else { "" };
             let _ = write!(
                 html,
-                "<i class=\"{colour}\" style=\"width:{}%\" title=\"{}: {}\">{told}</i>",
+                "<i class=\"{colour}{narrow}\" style=\"width:{}%\" title=\"{}: {}\">{told}</i>",
                 px(wide),
                 esc(&words),
                 percent(share)

@@ -518,7 +518,7 @@ fn bars_of_parts_open_to_their_table() {
     let section = &section[..section.find("</section>").unwrap()];
     assert!(section.contains("<details class=\"why\" open>"));
     assert!(section.contains("queueing, leaf → leaf.host: 50.0 %"), "{section}");
-    assert!(section.contains("<i class=\"wc3\""), "a queue at the receiver has the darkest colour");
+    assert!(section.contains("<i class=\"wc5\""), "a queue at the receiver has the darkest colour");
     assert!(section.contains(", seed 2") && section.contains("Flows ahead in queues"));
     // Each row's segments fill what the row says.
     for row in section.split("<span class=\"stack\">").skip(1) {
