@@ -200,29 +200,72 @@ MEMORY: list[tuple[str, dict[str, str]]] = [
 
 def sweep(t: Sweep, metric: str, x: str | None, ax: Any) -> Any:
     """A metric of a sweep over a key with numbers."""
-    numbers = [key for key in t.keys if t[key].dtype.kind in "if"]
-    if x is None and not numbers:
+    places = {key: placed for key in t.keys if (placed := _places(t[key])) is not None}
+    if x is None and not places:
         raise ValueError(
             f"no key of this sweep has numbers ({', '.join(t.keys)}); fb.compare(t) shows them beside each other"
         )
-    key = numbers[0] if x is None else t.key(x)
+    key = next(iter(places)) if x is None else t.key(x)
+    if key not in places:
+        raise ValueError(f"{key} has values that are no numbers; give x one of {', '.join(places) or 'no key'}")
     others = [other for other in t.keys if other != key]
-    names = [", ".join(str(t[other][i]) for other in others) for i in range(len(t))]
+    names = [", ".join(_named(other, t[other][i]) for other in others) for i in range(len(t))]
     if metric not in t.columns:
         raise ValueError(f"{metric!r} is not a column; there are {', '.join(t.columns)}")
     ax = _axes(ax)
-    values, interval = t[metric], t.interval(metric)
+    values, interval, (along, words) = t[metric], t.interval(metric), places[key]
     for i, name in enumerate(dict.fromkeys(names)):
         rows = [row for row in range(len(t)) if names[row] == name and np.isfinite(values[row])]
-        rows.sort(key=lambda row: t[key][row])
-        at, mean = t[key][rows], values[rows]
+        rows.sort(key=lambda row: along[row])
+        at, mean = along[rows], values[rows]
         error = np.nan_to_num(np.abs(interval[rows].T - mean))
         colour, marker = COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]
         ax.errorbar(at, mean, error, color=colour, marker=marker, capsize=2.5, elinewidth=0.9, label=name or None)
-    ax.set(xlabel=key, ylabel=metric, ylim=(0, None))
+    if words:
+        ax.set_xticks(list(words), list(words.values()))
+    ax.set(xlabel=key, ylabel=_titled(metric), ylim=(0, None))
     _title(ax, f"{t.name}: 95 % intervals over seeds" if np.isfinite(interval).any() else t.name)
     _legend(ax)
     return ax
+
+
+QUANTITY = re.compile(r"([0-9.]+)\s*([A-Za-z]+)")
+
+SCALES = {"": 1e0, "k": 1e3, "K": 1e3, "Ki": 2**10, "M": 1e6, "Mi": 2**20, "G": 1e9, "Gi": 2**30, "T": 1e12}
+SCALES |= {"p": 1e-12, "n": 1e-9, "u": 1e-6, "m": 1e-3}
+
+
+def _places(values: Any) -> tuple[Any, dict[float, str]] | None:
+    """Where values lie on an axis, and its labels if they have units: these stand side by side. None: they are no numbers."""
+    if values.dtype.kind in "if":
+        return values, {}
+    found = [QUANTITY.fullmatch(str(value)) for value in values]
+    if not all(found):
+        return None
+    size = {}
+    for one in found:
+        number, unit = one.groups()  # type: ignore[union-attr]
+        scale = next((unit[:n] for n in (2, 1, 0) if n < len(unit) and unit[:n] in SCALES), "")
+        size[one[0]] = float(number) * SCALES[scale]  # type: ignore[index]
+    order = {text: float(i) for i, text in enumerate(sorted(size, key=lambda text: size[text]))}
+    return np.array([order[str(value)] for value in values]), {i: text for text, i in order.items()}
+
+
+def _named(key: str, value: Any) -> str:
+    """A value in a legend: a number with its key, a name alone."""
+    text = str(value)
+    return f"{key.split('.')[-1]} {text}" if text[:1].isdigit() else text
+
+
+def _titled(metric: str) -> str:
+    """A metric as the pages call it, ``p99 slowdown``; as it is where it is no percentile of flows or RPCs."""
+    parts = re.fullmatch(r"(flows|rpc)\.(slowdown|fct_us|latency_us)\.(p\d+|mean)(\[.*\])?", metric)
+    if not parts:
+        return metric
+    of, what, which, part = parts.groups()
+    words = {"slowdown": "slowdown", "fct_us": "FCT (us)", "latency_us": "latency (us)"}[what]
+    title = f"{which} RPC {words}" if of == "rpc" else f"{which} {words}"
+    return title + (f", {part[1:-1]}" if part else "")
 
 
 @contextlib.contextmanager
