@@ -8,6 +8,8 @@ verdicts with validation/SUITE/verdicts.toml, which names every row that is not 
     verdicts.py --seeds SUITE...       writes validation/SUITE/seeds.toml: how many rows are in with five sets of seeds (five quick runs)
     verdicts.py --whole SUITE JSON...  writes validation/SUITE/whole.toml from the output of whole runs, `forebay reproduce SUITE[/PART] --json` or the
                                        files of `forebay reproduce --all`; of a row in several files the last counts
+    verdicts.py --numbers SUITE JSON...  writes what these runs measured to validation/SUITE/measured.toml, of which pictures of pages are
+                                       drawn; rows that they did not measure keep their numbers
     verdicts.py --seeds-from SUITE JSON   as --seeds, from the output of `forebay reproduce SUITE --quick --seeds 5 --json`
 
 A row that is out has to name its cause in its note.
@@ -64,6 +66,20 @@ def whole(suite, files):
         print(f"  {suite}: {row} is out and its note names no cause")
 
 
+def numbers(suite, files):
+    """Records what runs measured, in the order of the suite's rows, to six digits."""
+    path = ROOT / "validation" / suite / "measured.toml"
+    known = tomllib.loads(path.read_text()) if path.exists() else {}
+    for file in files:
+        known |= {row["id"]: row["measured"] for row in json.loads(pathlib.Path(file).read_text()) if row.get("measured") is not None}
+    ids = [row["id"] for row in tomllib.loads((path.parent / "rows.toml").read_text())["row"]]
+    text = "# Numbers of whole runs, of which pictures in docs/pictures are drawn. `validation/verdicts.py --numbers` writes this file.\n"
+    text += "".join(f'"{row}" = {float(f"{known.pop(row):.6g}")}\n' for row in ids if row in known)
+    if known:
+        sys.exit(f"{suite} has no row {next(iter(known))}: the run is of another version")
+    path.write_text(text)
+
+
 def written(suite, found):
     text = f"# Rows of `forebay reproduce {PARTS.get(suite, suite)} --quick` that are not in. `validation/verdicts.py --record` writes this file.\n"
     text += f'part = "{PARTS[suite].partition("/")[2]}"\n' if suite in PARTS else ""
@@ -107,6 +123,8 @@ def sample():
 def main(arguments):
     if arguments[:1] == ["--whole"]:
         return whole(arguments[1], arguments[2:])
+    if arguments[:1] == ["--numbers"]:
+        return numbers(arguments[1], arguments[2:])
     if arguments[:1] == ["--seeds-from"]:
         return spread(arguments[1], arguments[2])
     record = "--record" in arguments

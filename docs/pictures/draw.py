@@ -53,18 +53,23 @@ class Page:
         try:
             browser.open((folder / self.page).as_uri())
             browser.call("Emulation.setDeviceMetricsOverride", width=self.width, height=900, deviceScaleFactor=1, mobile=False)
-            browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "light"}])
-            browser.settle(ms=200)
             if self.before:
                 browser.value(self.before)
+            for theme, path in (("light", to), ("dark", in_the_dark(to))):
+                browser.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
                 browser.settle(ms=200)
-            box = browser.value(BOX % (json.dumps(self.first), json.dumps(self.last), self.most))
-            clip = {"x": 0, "y": box["from"], "width": box["width"], "height": box["height"], "scale": 1}
-            made = browser.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
-            to.write_bytes(base64.b64decode(made["data"]))
+                box = browser.value(BOX % (json.dumps(self.first), json.dumps(self.last), self.most))
+                clip = {"x": 0, "y": box["from"], "width": box["width"], "height": box["height"], "scale": 1}
+                made = browser.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
+                path.write_bytes(base64.b64decode(made["data"]))
             return box["captions"]
         finally:
             browser.close()
+
+
+def in_the_dark(png):
+    """Where the picture of the dark page is: SVGs have both themes, PNGs a file each."""
+    return png.with_name(f"{png.stem}-dark{png.suffix}")
 
 
 BOX = """((first, last, most) => { const top = document.querySelector(first), end = document.querySelector(last);
@@ -99,6 +104,16 @@ class Suite:
         return []
 
 
+class Recorded:
+    """Pictures of a suite that its tests draw from the numbers in validation/SUITE/measured.toml."""
+
+    commands = ["FOREBAY_BLESS=1 cargo test --locked -p forebay-validate --lib drawn_from_recorded"]
+
+    def draw(self, folder, to):
+        shutil.copyfile(HERE / to.name, to)
+        return []
+
+
 class Playground:
     """A preset in the playground, as its test in a browser takes it."""
 
@@ -106,6 +121,7 @@ class Playground:
 
     def draw(self, folder, to):
         shutil.copyfile(folder / "played/pfc-storm-1440-light.png", to)
+        shutil.copyfile(folder / "played/pfc-storm-1440-dark.png", in_the_dark(to))
         return []
 
 
@@ -128,10 +144,13 @@ LONG = {
     "ai-stragglers.svg": Drawing(["forebay sweep --preset ai-straggler --out straggler"], "{here}/ai-stragglers.py straggler"),
     "playground.png": Playground(),
     "python-slowdown.png": Drawing([], PYTHON),
-    **{f"hiercc-{name}.svg": Suite("hiercc") for name in ("fig1", "fig2", "fig4-recommended-count", "fig5")},
-    **{f"hostcc-{name}.svg": Suite("hostcc") for name in ("fig2", "fig9", "fig10", "fig12", "fig15", "fig18")},
+    **{f"hiercc-{name}.svg": Suite("hiercc/text") for name in ("fig1", "fig2", "fig4-recommended-count")},
+    "hiercc-fig5.svg": Suite("hiercc/fig5"),
+    **{f"hostcc-{name}.svg": Suite(f"hostcc/{name}") for name in ("fig2", "fig9", "fig10", "fig12", "fig15", "fig18")},
+    **{f"carc-{name}.svg": Recorded() for name in ("fig2", "fig3", "fig4", "fig5", "fig7", "fig8", "table1")},
+    **{f"tcp-nv-table-{name}.svg": Recorded() for name in ("latency", "queue")},
     **{f"pcc-dilemma-{name}.svg": Suite("pcc-dilemma") for name in ("fig1", "table1", "backlog-cachefollower")},
-    **{f"tcp-nv-{name}.svg": Suite("tcp-nv") for name in ("bursts", "queues")},
+    **{f"tcp-nv-{name}.svg": Suite("tcp-nv/router") for name in ("bursts", "queues")},
 }
 
 
@@ -147,7 +166,7 @@ def size(png):
 
 
 def words(svg):
-    return re.findall(r">([^<>]+)<", svg.read_text())
+    return re.findall(r">([^<>]+)<", re.sub(r"<style>.*?</style>", "", svg.read_text(), flags=re.S))
 
 
 def differs(name, drawn, captions, kept):
@@ -157,6 +176,8 @@ def differs(name, drawn, captions, kept):
         return "is not in docs/pictures"
     if name.endswith(".svg"):
         return None if words(drawn) == words(before) else "has other text"
+    if in_the_dark(drawn).exists() and (not in_the_dark(before).exists() or size(in_the_dark(drawn)) != size(in_the_dark(before))):
+        return "has another picture of the dark page"
     if size(drawn) != size(before):
         return f"is {size(drawn)} pixels instead of {size(before)}"
     return None if captions == kept.get(name) else "has other captions"
@@ -196,6 +217,8 @@ def main():
                 stale += [name] if why else []
                 continue
             shutil.copyfile(drawn, HERE / name)
+            if in_the_dark(drawn).exists():
+                shutil.copyfile(in_the_dark(drawn), in_the_dark(HERE / name))
             if name.endswith(".png"):
                 kept[name] = captions
             print(f"{name}: drawn", flush=True)

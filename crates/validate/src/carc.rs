@@ -4,6 +4,7 @@
 
 mod cache;
 mod idle;
+mod pictures;
 
 use crate::bench::{mean, run_seed};
 use crate::credits;
@@ -12,6 +13,7 @@ use crate::jobs::Cores;
 use crate::measured::Measured;
 use crate::order::{Percentile, Samples, beyond};
 use crate::row::Row;
+pub(crate) use pictures::all as pictures;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 

@@ -2,7 +2,6 @@
 
 use crate::row::{Row, Tolerance};
 use forebay_record::svg::{Alone, Axis, Canvas, Frame, LINE, Plot, plain, px, text_width};
-use std::mem::discriminant;
 
 /// A chart: panels side by side, each with the same groups along its axis.
 pub(crate) struct Chart {
@@ -68,6 +67,23 @@ impl Said {
         Self { group, bar, limit, title }
     }
 
+    /// The number that a row publishes, as it stands there: a bound as such, and no range of tolerance.
+    pub fn stated(at: (usize, usize), row: &Row) -> Self {
+        let said = Self::row(at, row);
+        let value = row.published;
+        let limit = match said.limit {
+            Limit::Between(..) => Limit::Between(value, value),
+            bound => bound,
+        };
+        Self { limit, title: format!("{}: {} {}", row.id, limit.words(), row.unit), ..said }
+    }
+
+    /// The number, the bound, or the upper end of the range.
+    pub fn number_of(&self) -> f64 {
+        let (Limit::Between(_, value) | Limit::AtLeast(value) | Limit::AtMost(value)) = self.limit;
+        value
+    }
+
     /// The published value with `of` applied to its numbers: another unit, or a level above one of Forebay's.
     pub fn drawn(self, of: impl Fn(f64) -> f64) -> Self {
         Self { limit: self.limit.map(of), ..self }
@@ -101,6 +117,7 @@ impl Limit {
     /// What its mark is called in the legend.
     fn name(self) -> &'static str {
         match self {
+            Self::Between(low, high) if low < high => "published, range",
             Self::Between(..) => "published",
             Self::AtLeast(_) => "published, at least",
             Self::AtMost(_) => "published, at most",
@@ -141,11 +158,18 @@ impl Chart {
         }
         let said: Vec<Limit> =
             self.panels.iter().flat_map(|panel| &panel.published).map(|said| said.limit).collect();
-        for shape in [Limit::Between(48.0, 36.0), Limit::AtLeast(46.0), Limit::AtMost(38.0)] {
-            if said.iter().any(|limit| discriminant(limit) == discriminant(&shape)) {
+        // In pixels, from below.
+        let shapes = [
+            (Limit::Between(42.0, 42.0), "published"),
+            (Limit::Between(48.0, 36.0), "published, range"),
+            (Limit::AtLeast(46.0), "published, at least"),
+            (Limit::AtMost(38.0), "published, at most"),
+        ];
+        for (shape, name) in shapes {
+            if said.iter().any(|limit| limit.name() == name) {
                 published(canvas, x + 6.0, shape, "");
-                canvas.text((x + 17.0, 46.0), "fact", shape.name());
-                x += 42.0 + text_width(shape.name());
+                canvas.text((x + 17.0, 46.0), "fact", name);
+                x += 42.0 + text_width(name);
             }
         }
     }
@@ -158,10 +182,16 @@ impl Chart {
         let bar = (group * 0.8 / self.bars.len() as f64).min(34.0);
         let middle = |g: usize| frame.left + group * (g as f64 + 0.5);
         let x = |g: usize, b: f64| middle(g) + bar * (b - self.bars.len() as f64 / 2.0);
+        let mut dots = Vec::new();
         for (g, values) in panel.values.iter().enumerate() {
             for (b, value) in values.iter().enumerate().filter(|(_, value)| !value.is_nan()) {
                 let top = plot.y.px(*value).min(frame.bottom - 1.0);
                 let title = format!("{} {}: {value:.4}", self.groups[g], self.bars[b]);
+                if panel.axis.is_log() {
+                    // A bar would begin at a floor that means nothing.
+                    dots.push(((x(g, b as f64 + 0.5) - 0.75, top), b, title));
+                    continue;
+                }
                 let size = (bar - 1.5, frame.bottom - top);
                 plot.canvas.rect((x(g, b as f64), top), size, &format!("fill s{b}"), &title);
             }
@@ -170,6 +200,9 @@ impl Chart {
             let at = x(said.group, said.bar as f64 + 0.5) - 0.75;
             let limit = said.limit.map(|value| plot.y.px(value));
             published(&mut plot.canvas, at, limit, &said.title);
+        }
+        for (at, b, title) in dots {
+            plot.canvas.dot(at, &format!("dot s{b}"), &title);
         }
         for (g, name) in self.groups.iter().enumerate() {
             plot.below(middle(g), name);
@@ -250,6 +283,8 @@ mod tests {
         let (number, least, most) =
             (drawn(Tolerance::Percent(1.0)), drawn(Tolerance::AtLeast), drawn(Tolerance::AtMost));
         assert!(number.contains(">published</text>") && !number.contains("published, at"));
+        let range = drawn(Tolerance::Absolute(5.0));
+        assert!(range.contains(">published, range</text>") && !range.contains(">published</text>"));
         assert!(
             least.contains(">published, at least</text>") && least.contains("V188M"),
             "{least}"
@@ -257,5 +292,22 @@ mod tests {
         assert!(most.contains(">published, at most</text>") && most.contains("V210M"), "{most}");
         assert!(!least.contains(">published</text>") && !most.contains(">published</text>"));
         assert!(least.contains("<title>r: at least 50 ms</title>"), "{least}");
+    }
+
+    /// A bar says how much there is from zero on, and a logarithmic axis has no zero.
+    #[test]
+    fn values_on_a_logarithmic_axis_are_dots() {
+        let drawn = |axis| {
+            let panel =
+                Panel { label: "ms".into(), axis, values: vec![vec![20.0]], published: Vec::new() };
+            let (title, groups, bars) = ("t".into(), vec!["g".into()], vec!["b".into()]);
+            let (table, foot, group_label) = (Vec::new(), Vec::new(), String::new());
+            let svg =
+                Chart { title, groups, group_label, bars, panels: vec![panel], table, foot }.svg();
+            ["dot s0", "fill s0"].map(|class| svg.matches(class).count())
+        };
+        // The legend has a square for each name.
+        assert_eq!(drawn(Axis::linear(0.0, 100.0)), [0, 2]);
+        assert_eq!(drawn(Axis::log(1.0, 100.0)), [1, 1]);
     }
 }

@@ -83,15 +83,9 @@ impl Curves<'_> {
         for (i, (style, level, name)) in panel.levels.iter().enumerate() {
             plot.level(*level, &format!("level s{style}"));
             let again = panel.levels[..i].iter().any(|other| other.1 == *level);
-            let y = plot.y.px(*level) - 4.0;
-            match again {
-                true => {
-                    plot.canvas.text((frame.left + 4.0, y), &format!("named s{style}"), name);
-                }
-                false => {
-                    plot.canvas.text((frame.right - 2.0, y), &format!("named end s{style}"), name);
-                }
-            }
+            // Above its line; the second name of one line below it.
+            let y = plot.y.px(*level) + if again { 12.0 } else { -4.0 };
+            plot.canvas.text((frame.right - 2.0, y), &format!("named end s{style}"), name);
         }
         for curve in &panel.curves {
             let points: Vec<_> =

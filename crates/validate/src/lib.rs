@@ -31,6 +31,7 @@ mod rdma;
 mod recorded;
 mod repeats;
 mod row;
+mod row_chart;
 mod source;
 mod spread;
 mod table;
@@ -97,7 +98,9 @@ fn suite(name: &str) -> Suite {
         "tcp-nv" => Suite {
             rows: include_str!("../../../validation/tcp-nv/rows.toml"),
             measure: |cores, part, quick, draw| {
-                (tcp_nv::measure(cores, part, quick), drawn(draw, tcp_nv::pictures))
+                let measured = tcp_nv::measure(cores, part, quick);
+                let pictures = drawn(draw, || tcp_nv::pictures(&measured, part));
+                (measured, pictures)
             },
             parts: tcp_nv::parts,
             part_of: tcp_nv::part_of,
@@ -161,7 +164,11 @@ fn suite(name: &str) -> Suite {
         },
         "carc" => Suite {
             rows: include_str!("../../../validation/carc/rows.toml"),
-            measure: |cores, part, quick, _| (carc::measure(cores, part, quick), Vec::new()),
+            measure: |cores, part, quick, draw| {
+                let measured = carc::measure(cores, part, quick);
+                let pictures = drawn(draw, || carc::pictures(&measured));
+                (measured, pictures)
+            },
             parts: carc::parts,
             part_of: carc::part_of,
             sensitivity: None,
@@ -184,7 +191,7 @@ fn suite(name: &str) -> Suite {
     }
 }
 
-fn drawn(draw: bool, pictures: fn() -> Pictures) -> Pictures {
+fn drawn(draw: bool, pictures: impl FnOnce() -> Pictures) -> Pictures {
     if draw { pictures() } else { Vec::new() }
 }
 

@@ -1,8 +1,12 @@
 //! Verdicts that `validation/verdicts.py` recorded: of quick runs, and of whole ones.
 
+#[cfg(test)]
+use crate::measured::Measured;
 use crate::row::{Row, Verdict, is_counted, is_two_sided};
 use crate::{Basis, readings, rows, rows_of};
 use serde::Deserialize;
+#[cfg(test)]
+use std::collections::BTreeMap;
 
 /// How long the runs were that verdicts were recorded of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +83,28 @@ pub fn recorded(suite: &str, extent: Extent) -> Option<Vec<Row>> {
         }
     }
     Some(rows)
+}
+
+/// Numbers of whole runs that pictures of pages are drawn from; none where none were recorded.
+///
+/// # Panics
+/// If the suite's file is not as it should be: it is part of the program.
+#[cfg(test)]
+pub(crate) fn numbers(suite: &str) -> Measured {
+    let text = match suite {
+        "carc" => include_str!("../../../validation/carc/measured.toml"),
+        "tcp-nv" => include_str!("../../../validation/tcp-nv/measured.toml"),
+        _ => "",
+    };
+    let all: BTreeMap<String, f64> = toml::from_str(text)
+        .unwrap_or_else(|error| panic!("validation/{suite}/measured.toml: {error}"));
+    let mut measured = Measured::new();
+    let known: Vec<String> = rows(suite).into_iter().map(|row| row.id).collect();
+    for (id, value) in all {
+        assert!(known.contains(&id), "validation/{suite}/measured.toml: there is no row {id}");
+        measured.insert(id, value);
+    }
+    measured
 }
 
 /// How many rows are in, and how many are in or out.
@@ -170,8 +196,18 @@ fn line(title: &str, run: &str, shares: [Share; 4]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    /// Compares a picture of a page with what was drawn, or writes it under `FOREBAY_BLESS=1`.
+    pub(crate) fn check(name: &str, picture: &str) {
+        let path = format!("{}/../../docs/pictures/{name}", env!("CARGO_MANIFEST_DIR"));
+        if std::env::var_os("FOREBAY_BLESS").is_some() {
+            std::fs::write(&path, picture).expect("the picture can be written");
+        }
+        let shown = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(shown == picture, "docs/pictures/{name} is out of date: FOREBAY_BLESS=1 renews it");
+    }
 
     fn row(id: &str, basis: Basis, tolerance: &str, verdict: Verdict) -> Row {
         Row {

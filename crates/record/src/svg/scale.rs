@@ -44,6 +44,11 @@ impl Axis {
         Self { log: true, low, high }
     }
 
+    /// Whether equal distances are equal ratios.
+    pub const fn is_log(&self) -> bool {
+        self.log
+    }
+
     /// The axis over pixels: its low end at `from`, its high end at `to`.
     pub fn over(self, from: f64, to: f64) -> Scale {
         Scale { axis: self, from, to }

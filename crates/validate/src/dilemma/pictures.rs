@@ -37,8 +37,9 @@ fn figure_1(runs: &Runs) -> Option<String> {
         })
     };
     let chart = Chart {
-        title: "Figure 1: 160 hosts, 4:1 oversubscribed, load 0.8 of the links between racks"
-            .into(),
+        title:
+            "Dilemma, figure 1: 160 hosts, 4:1 oversubscribed, load 0.8 of the links between racks"
+                .into(),
         groups: WORKLOADS.iter().map(|workload| workload.title().into()).collect(),
         group_label: "workload".into(),
         bars: SCHEMES.iter().map(|scheme| scheme.title().into()).collect(),
@@ -76,7 +77,7 @@ fn backlog(runs: &Runs, workload: Workload) -> Option<String> {
         panel("Payload of flows under way, MB, mean of seeds", means),
         panel("The same under NDP, MB, by seed", seeds),
     ];
-    let title = format!("{}: arrivals end at {span} ms", workload.title());
+    let title = format!("Dilemma, {}: arrivals end at {span} ms", workload.title());
     Some(plot(&title, "ms", (0.0, 3.0 * span), &panels))
 }
 

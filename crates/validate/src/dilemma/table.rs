@@ -41,7 +41,7 @@ pub(super) fn table_1(measured: &Measured) -> Option<String> {
     let (crosses, blanks) = (share(true), share(false));
     (crosses.1 + blanks.1 > 0).then(|| {
         let title = format!(
-            "Table 1: {} of {} crosses and {} of {} blanks as published",
+            "Dilemma, table 1: {} of {} crosses and {} of {} blanks as published",
             crosses.0, crosses.1, blanks.0, blanks.1
         );
         draw(&title, &cells)
@@ -148,16 +148,10 @@ mod tests {
             }
         }
         let picture = table_1(&measured).expect("all cells are there");
-        let title = picture.split_once("Table 1: ").expect("it has a title").1;
+        let title = picture.split_once("table 1: ").expect("it has a title").1;
         let shares = title.split_once(" as published").expect("the title ends so").0;
         assert!(page.contains(shares), "the page says {shares}");
-        let path =
-            concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/pictures/pcc-dilemma-table1.svg");
-        if std::env::var_os("FOREBAY_BLESS").is_some() {
-            std::fs::write(path, &picture).expect("the picture can be written");
-        }
-        let shown = std::fs::read_to_string(path).unwrap_or_default();
-        assert!(shown == picture, "docs/pictures/pcc-dilemma-table1.svg is out of date; see above");
+        crate::recorded::tests::check("pcc-dilemma-table1.svg", &picture);
     }
 
     /// A part that was not run leaves its cells open, and a table without a number is none.
@@ -169,7 +163,7 @@ mod tests {
         let picture = table_1(&measured).expect("one cell is there");
         assert_eq!(picture.matches(">not run<").count(), 15);
         assert!(
-            picture.contains("Table 1: 0 of 0 crosses and 0 of 1 blanks as published")
+            picture.contains("Dilemma, table 1: 0 of 0 crosses and 0 of 1 blanks as published")
                 && picture.contains(">4.50<")
         );
     }

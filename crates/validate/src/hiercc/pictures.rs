@@ -62,8 +62,7 @@ fn draw_1() -> String {
         panel("Rate of the down port, Gb/s", rates, Vec::new()),
         panel("Its queue, KB", queues, rules.into()),
     ];
-    let title =
-        "Figure 1: 16 flows of 20 KB meet two long ones at 400 us; T as printed; recommended-count";
+    let title = "HierCC, figure 1: 16 flows of 20 KB meet two long ones at 400 us; T as printed; recommended-count";
     plot(title, "ms", (0.3, 0.8), &panels)
 }
 
@@ -79,7 +78,7 @@ fn draw_2() -> String {
     let said = [(0, 0, "fig2-16"), (4, 0, "fig2-256"), (4, 1, "fig2-256-half")];
     let said = said.map(|(group, bar, id)| Said::number((group, bar), published(id)));
     Chart {
-        title: "Figure 2: longest queue of the down port, flows of 75 KB".into(),
+        title: "HierCC, figure 2: longest queue of the down port, flows of 75 KB".into(),
         groups: FLOWS.iter().map(u32::to_string).collect(),
         group_label: "flows that start together".into(),
         bars,
@@ -118,7 +117,8 @@ fn draw_4(dcqcn: &Lab, bundle: &'static str) -> String {
             Vec::new(),
         ),
     ];
-    let title = format!("Figure 4: a long flow and 15 of 75 KB at 1 and 3 ms; bundle {bundle}");
+    let title =
+        format!("HierCC, figure 4: a long flow and 15 of 75 KB at 1 and 3 ms; bundle {bundle}");
     plot(&title, "ms", (0.0, END * 1e3), &panels)
 }
 
@@ -193,7 +193,7 @@ pub(super) fn draw_5(figure: &Figure) -> String {
         }
     }
     Curves {
-        title: "Figure 5: flow completion times, cachefollower on 320 hosts of 25 Gb/s",
+        title: "HierCC, figure 5: flow completion times, cachefollower on 320 hosts of 25 Gb/s",
         x_label: "load",
         at: &figure.extent.loads,
         rows: vec![

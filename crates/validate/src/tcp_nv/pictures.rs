@@ -4,13 +4,66 @@ use super::router;
 use super::settings::{CHOSEN, Law};
 use super::star::PORT;
 use crate::bench::Seen;
+use crate::measured::Measured;
 use crate::plot::{Line, Panel, plot};
+use crate::row_chart::{RowChart, RowPanel};
 use forebay_record::{Quantity, Series};
 
 /// Milliseconds drawn, from the end of the warm-up on.
 const SPAN_MS: f64 = 200.0;
 
-pub(crate) fn pictures() -> Vec<(String, String)> {
+/// Those over time, which need runs of their own, unless a part was asked for that is not theirs; and the table, if it was measured.
+pub(crate) fn pictures(measured: &Measured, part: Option<&str>) -> Vec<(String, String)> {
+    let mut all = if part.is_none_or(|part| part == "router") { over_time() } else { Vec::new() };
+    all.extend(table(measured));
+    all
+}
+
+/// The 10 Gb/s table as bars, with the deck's numbers: latencies, and the rest.
+fn table(measured: &Measured) -> Vec<(String, String)> {
+    let rows = crate::rows("tcp-nv");
+    // BIC's numbers differ little between the readings; those of pad 6 have its columns to choose by.
+    let columns =
+        [("bic", "-pad6", "BIC"), ("nv", "-pad2", "NV, pad 2"), ("nv", "-pad6", "NV, pad 6")];
+    let panel = |(what, label, log): &(&str, &str, bool)| {
+        let of = |flows: &str| {
+            let ids =
+                columns.iter().map(|(law, end, _)| format!("table-{law}-{flows}-{what}{end}"));
+            ids.collect()
+        };
+        RowPanel { label: (*label).into(), log: *log, ids: vec![of("few"), of("128")] }
+    };
+    let bars: Vec<String> = columns.iter().map(|(_, _, name)| (*name).to_string()).collect();
+    let latencies = [
+        ("latency", "Mean latency, us", false),
+        ("p90", "P90, us", false),
+        ("p95", "P95, us", true),
+        ("p99", "P99, us", true),
+    ];
+    let rest = [
+        ("goodput", "Goodput, Gb/s", false),
+        ("fairness", "Jain's index", false),
+        ("queue", "Mean queue, packets", false),
+        ("drops", "Packets dropped per second", false),
+    ];
+    let pictures =
+        [("latency", "latencies", latencies), ("queue", "goodput, queue and drops", rest)];
+    let drawn = pictures.into_iter().filter_map(|(name, what, panels)| {
+        let chart = RowChart {
+            title: format!("TCP-NV, the 10 Gb/s table: {what}"),
+            groups: vec!["few".into(), "128".into()],
+            group_label: "flows".into(),
+            bars: bars.clone(),
+            panels: panels.iter().map(panel).collect(),
+            table: Vec::new(),
+            foot: vec!["Few: mean of 2, 8 and 32 flows. Pad 2 is the named reading, chosen by its few flows. BIC has the settings of pad 6.".into()],
+        };
+        Some((format!("tcp-nv-table-{name}.svg"), chart.svg(&rows, measured)?))
+    });
+    drawn.collect()
+}
+
+fn over_time() -> Vec<(String, String)> {
     let [large, small] = ["1200KB", "175KB"]
         .map(|buffer| Law::BOTH.map(|law| router::seen(law, buffer, &CHOSEN, true)));
     let queue = |seen: &[Seen; 2]| {
@@ -20,7 +73,7 @@ pub(crate) fn pictures() -> Vec<(String, String)> {
     };
     let (of_large, of_small) = (queue(&large), queue(&small));
     let queues = plot(
-        "Router queue, 128 flows of 1 to 8 MB RPCs, 10 Gb/s, 100 us",
+        "TCP-NV: router queue, 128 flows of 1 to 8 MB RPCs, 10 Gb/s, 100 us",
         "ms",
         (0.0, SPAN_MS),
         &[
@@ -42,7 +95,7 @@ pub(crate) fn pictures() -> Vec<(String, String)> {
         1.1 * lines.iter().flatten().map(|p| p.1).fold(0.0, f64::max).max(1e-3)
     };
     let bursts = plot(
-        "One of 128 flows of 1 to 8 MB RPCs, 10 Gb/s, 100 us, buffer of 1.2 MB",
+        "TCP-NV: one of 128 flows of 1 to 8 MB RPCs, 10 Gb/s, 100 us, buffer of 1.2 MB",
         "ms",
         (0.0, SPAN_MS),
         &[
@@ -73,4 +126,20 @@ fn by_millisecond(line: &[(f64, f64)]) -> Vec<(f64, f64)> {
         (run[0].0.floor() + 0.5, run.iter().map(|p| p.1).sum::<f64>() / run.len() as f64)
     };
     line.chunk_by(same).map(mean).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As the pictures of CARC's page.
+    #[test]
+    fn the_table_of_the_page_is_drawn_from_recorded_numbers() {
+        let drawn = table(&crate::recorded::numbers("tcp-nv"));
+        assert_eq!(drawn.len(), 2);
+        drawn.iter().for_each(|(name, picture)| crate::recorded::tests::check(name, picture));
+        // The deck's table: NV with few flows has a P99 of 305 us, with 128 flows 616.
+        assert!(drawn[0].1.contains("table-nv-few-p99-pad2: 305 us"));
+        assert!(drawn[0].1.contains("table-nv-128-p99-pad2: 616 us"));
+    }
 }

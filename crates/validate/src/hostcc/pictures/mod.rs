@@ -29,17 +29,21 @@ pub(super) fn pictures(lab: &Lab, wanted: &dyn Fn(&str) -> bool) -> Pictures {
     let all: [Picture; 14] = [
         ("fig2", figure_2),
         ("fig3", figure_3),
-        ("fig4", |lab| tails(lab, "Figure 4: RPCs beside DCTCP, DDIO off", false, 2, &SIZES)),
+        ("fig4", |lab| {
+            tails(lab, "hostCC, figure 4: RPCs beside DCTCP, DDIO off", false, 2, &SIZES)
+        }),
         ("fig8", figure_8),
         ("fig9", figure_9),
-        ("fig10", |lab| degrees(lab, "Figure 10: hostCC, DDIO off", false)),
+        ("fig10", |lab| degrees(lab, "hostCC, figure 10: hostCC, DDIO off", false)),
         ("fig11", figure_11),
-        ("fig12", |lab| tails(lab, "Figure 12: RPCs under hostCC, DDIO off", false, 3, &SIZES)),
+        ("fig12", |lab| {
+            tails(lab, "hostCC, figure 12: RPCs under hostCC, DDIO off", false, 3, &SIZES)
+        }),
         ("fig13", figure_13),
-        ("fig14", |lab| degrees(lab, "Figure 14: hostCC, DDIO on, I_T 50", true)),
+        ("fig14", |lab| degrees(lab, "hostCC, figure 14: hostCC, DDIO on, I_T 50", true)),
         ("fig15", |lab| {
             let ends = [SIZES[0], SIZES[4]];
-            tails(lab, "Figure 15: RPCs under hostCC, DDIO on, I_T 50", true, 3, &ends)
+            tails(lab, "hostCC, figure 15: RPCs under hostCC, DDIO on, I_T 50", true, 3, &ends)
         }),
         ("fig16", figure_16),
         ("fig17", figure_17),
@@ -143,7 +147,7 @@ fn figure_2(lab: &Lab) -> String {
     Chart {
         table: owners(&groups, &runs, &bars),
         ..chart(
-            "Figure 2: host congestion under DCTCP",
+            "hostCC, figure 2: host congestion under DCTCP",
             strings(&groups),
             "degree of host congestion",
             &bars,
@@ -165,7 +169,7 @@ fn figure_3(lab: &Lab) -> String {
         .collect();
     let panels = vec![goodput(&runs, Vec::new()), drops(&runs, Vec::new())];
     chart(
-        "Figure 3: larger packets and more flows under DCTCP, 3x",
+        "hostCC, figure 3: larger packets and more flows under DCTCP, 3x",
         groups,
         "packet, flows",
         &["DDIO off", "DDIO on"],
@@ -195,7 +199,13 @@ fn figure_9(lab: &Lab) -> String {
             &runs,
             &bars,
         ),
-        ..chart("Figure 9: levels held by hand, 3x", strings(&groups), "level", &bars, panels)
+        ..chart(
+            "hostCC, figure 9: levels held by hand, 3x",
+            strings(&groups),
+            "level",
+            &bars,
+            panels,
+        )
     }
     .svg()
 }
@@ -241,7 +251,7 @@ fn figure_11(lab: &Lab) -> String {
     let target = cells.iter().enumerate().map(|(g, cell)| Said::row((g, 1), row(cell.2)));
     let panels = vec![goodput(&runs, target.collect()), drops(&runs, Vec::new())];
     chart(
-        "Figure 11: hostCC over packet sizes and flows, 3x, DDIO off",
+        "hostCC, figure 11: hostCC over packet sizes and flows, 3x, DDIO off",
         groups,
         "packet, flows",
         &["DCTCP", "hostCC"],
@@ -267,7 +277,7 @@ fn figure_13(lab: &Lab) -> String {
         losses("Segments retransmitted", &runs, |run| run.retransmits),
     ];
     let bars = ["DCTCP, 0x", "hostCC, 0x", "DCTCP, 3x", "hostCC, 3x"];
-    chart("Figure 13: two senders, DDIO off", groups, "", &bars, panels).svg()
+    chart("hostCC, figure 13: two senders, DDIO off", groups, "", &bars, panels).svg()
 }
 
 /// Bars of figures 16 and 17: beside a MApp that never rests hostCC loses nothing.
@@ -281,7 +291,7 @@ fn figure_16(lab: &Lab) -> String {
     let target = target.map(|(g, t)| Said::row((g, 0), row(&format!("fig16-{t}-goodput"))));
     let panels =
         vec![goodput(&runs, target.collect()), drops(&runs, Vec::new()), memory(&runs, Vec::new())];
-    let title = "Figure 16: hostCC over B_T, 3x, DDIO off";
+    let title = "hostCC, figure 16: hostCC over B_T, 3x, DDIO off";
     chart(title, groups, "B_T, Gb/s", &STEADY_AND_RESTING, panels).svg()
 }
 
@@ -291,7 +301,7 @@ fn figure_17(lab: &Lab) -> String {
     let groups = THRESHOLDS.iter().map(u32::to_string).collect();
     let panels =
         vec![goodput(&runs, Vec::new()), drops(&runs, Vec::new()), memory(&runs, Vec::new())];
-    let title = "Figure 17: hostCC over I_T, 3x, DDIO off";
+    let title = "hostCC, figure 17: hostCC over I_T, 3x, DDIO off";
     chart(title, groups, "I_T, lines", &STEADY_AND_RESTING, panels).svg()
 }
 
@@ -313,8 +323,7 @@ fn figure_18a(lab: &Lab) -> String {
     ];
     let panels =
         vec![goodput(&runs, said(&rate)), drops(&runs, Vec::new()), memory(&runs, Vec::new())];
-    let title =
-        "Figure 18a: echo of congestion signals, host-local response, and both; 3x, DDIO off";
+    let title = "hostCC, figure 18a: echo of congestion signals, host-local response, and both; 3x, DDIO off";
     chart(title, strings(&RESPONSES), "response of hostCC", &["DCTCP and this response"], panels)
         .svg()
 }
@@ -362,7 +371,8 @@ pub(super) mod tests {
         for figure in ["fig16", "fig17"] {
             let svg = drawn(figure);
             assert!(svg.contains(">hostCC, MApp 2 ms on, 1 ms off</text>"), "{svg}");
-            let bars = svg.matches("class=\"fill s1\"").count();
+            let drawn = ["class=\"fill s1\"", "class=\"dot s1\""];
+            let bars: usize = drawn.iter().map(|class| svg.matches(class).count()).sum();
             assert!(bars > 3 * 5, "{figure}: {bars} bars of three panels, and the legend");
         }
     }

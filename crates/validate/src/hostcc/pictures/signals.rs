@@ -75,7 +75,7 @@ fn lines(
 pub(super) fn figure_8(lab: &Lab) -> String {
     let [free, busy] = [0, 3].map(|cores| traced(lab, cores, Control::None));
     signals(
-        "Figure 8: occupancy and PCIe bandwidth under DCTCP, DDIO off",
+        "hostCC, figure 8: occupancy and PCIe bandwidth under DCTCP, DDIO off",
         &[("0x", free), ("3x", busy)],
     )
 }
@@ -88,14 +88,14 @@ pub(super) fn figure_18(lab: &Lab) -> String {
         (both, ideas(lab, true, true)),
     ];
     signals(
-        "Figure 18b to d: echo of congestion signals, host-local response, and both; 1 ms, 3x, DDIO off",
+        "hostCC, figure 18b to d: echo of congestion signals, host-local response, and both; 1 ms, 3x, DDIO off",
         &runs,
     )
 }
 
 pub(super) fn figure_19(lab: &Lab) -> String {
     let run = traced(lab, 3, Control::HostCc(HostCc::of(false)));
-    signals("Figure 19: 1 ms of hostCC's steady state, 3x, DDIO off", &[("hostCC", run)])
+    signals("hostCC, figure 19: 1 ms of hostCC's steady state, 3x, DDIO off", &[("hostCC", run)])
 }
 
 #[cfg(test)]

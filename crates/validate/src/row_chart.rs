@@ -1,0 +1,80 @@
+//! Charts of numbers that rows measured, each beside what its row publishes.
+
+use crate::chart::{Chart, Panel, Said};
+use crate::measured::Measured;
+use crate::row::Row;
+use forebay_record::svg::{Axis, plain, round_up};
+
+/// A chart whose bars are rows.
+pub(crate) struct RowChart {
+    pub title: String,
+    pub groups: Vec<String>,
+    pub group_label: String,
+    pub bars: Vec<String>,
+    pub panels: Vec<RowPanel>,
+    pub table: Vec<Vec<String>>,
+    pub foot: Vec<String>,
+}
+
+/// One quantity of several rows, in their unit.
+pub(crate) struct RowPanel {
+    pub label: String,
+    /// Whether numbers differ by orders of magnitude.
+    pub log: bool,
+    /// Rows by group and bar; an empty name leaves a place open.
+    pub ids: Vec<Vec<String>>,
+}
+
+impl RowChart {
+    /// The picture; `None` if none of its rows was measured.
+    ///
+    /// # Panics
+    /// If there is no such row: names of rows are part of the program.
+    pub fn svg(self, rows: &[Row], measured: &Measured) -> Option<String> {
+        let mut seen = false;
+        let panels: Vec<Panel> =
+            self.panels.iter().map(|panel| panel.drawn(rows, measured, &mut seen)).collect();
+        let Self { title, groups, group_label, bars, table, foot, .. } = self;
+        seen.then(|| Chart { title, groups, group_label, bars, panels, table, foot }.svg())
+    }
+}
+
+impl RowPanel {
+    fn drawn(&self, rows: &[Row], measured: &Measured, seen: &mut bool) -> Panel {
+        let (mut values, mut published) = (Vec::new(), Vec::new());
+        for (g, group) in self.ids.iter().enumerate() {
+            let mut bars = Vec::new();
+            for (b, id) in group.iter().enumerate() {
+                let value = measured.number(id);
+                *seen |= value.is_some();
+                bars.push(value.unwrap_or(f64::NAN));
+                if !id.is_empty() {
+                    let row = rows.iter().find(|row| row.id == *id);
+                    let row = row.unwrap_or_else(|| panic!("there is no row \"{id}\""));
+                    published.push(Said::stated((g, b), row));
+                }
+            }
+            values.push(bars);
+        }
+        let said = published.iter().map(Said::number_of);
+        let all: Vec<f64> =
+            values.iter().flatten().copied().chain(said).filter(|v| v.is_finite()).collect();
+        let most = all.iter().copied().fold(0.0, f64::max);
+        let least = all.iter().copied().filter(|v| *v > 0.0).fold(most, f64::min);
+        let axis = match self.log {
+            true => Axis::log(round_up(least) / 10.0, round_up(most) * 2.0),
+            false => Axis::linear(0.0, most * 1.1),
+        };
+        Panel { label: self.label.clone(), axis, values, published }
+    }
+}
+
+/// A number for a table: `-` where there is none.
+pub(crate) fn cell(value: Option<f64>, digits: usize) -> String {
+    value.map_or("-".into(), |value| format!("{value:.digits$}"))
+}
+
+/// A published number for a table.
+pub(crate) fn said(rows: &[Row], id: &str) -> String {
+    rows.iter().find(|row| row.id == id).map_or("-".into(), |row| plain(row.published))
+}
