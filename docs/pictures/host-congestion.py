@@ -22,6 +22,8 @@ import json
 import math
 import sys
 
+from themes import themed
+
 COLOURS = ["#666666", "#1b6ca8", "#c4561b", "#2a8a4a"]
 LEFT, WIDTH, GAP, PANEL = 70, 700, 34, 150
 
@@ -73,7 +75,7 @@ class Picture:
             x += 46 + 6.6 * len(name)
         body = "\n".join(self.parts)
         width, height = LEFT + WIDTH + 30, y + 16
-        return (
+        return themed(
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height:.0f}" role="img" '
             f'font-family="system-ui, sans-serif" font-size="12">\n'
             f'<rect width="{width}" height="{height:.0f}" fill="#fff"/>\n{body}\n</svg>'

@@ -28,6 +28,8 @@ TOOLS = TARGET / "site-tools"
 NEEDS = "zensical==0.0.73"
 ITEM = re.compile(r"([-*+]|\d+\.) ")
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
+# A picture with one for the dark, as GitHub shows it; the site has both by its own means.
+BOTH = re.compile(r'<picture><source [^>]*><img src="([^"]*)" alt="([^"]*)"></picture>')
 # Pages of the repository that lie elsewhere on the site.
 MOVED = {
     "README.md": "index.md",
@@ -102,11 +104,15 @@ def placed(page, text):
         path, _, anchor = target.partition("#")
         path = posixpath.normpath(posixpath.join(posixpath.dirname(page), path))
         to = on_site(path)
+        dark = path.removesuffix(".png") + "-dark.png"
+        if mark and to and (ROOT / dark).exists():
+            light, dark = posixpath.relpath(to, here), posixpath.relpath(on_site(dark), here)
+            return f"![{words}]({light}#only-light) ![{words}]({dark}#only-dark)"
         if to and (path.endswith(".md") or path.endswith(PICTURES)):
             return f"{mark}[{words}]({posixpath.relpath(to, here)}{'#' + anchor if anchor else ''})"
         return words if words.strip("`") == path else f"{words} (`{path}`)"
 
-    return LINK.sub(link, text)
+    return LINK.sub(link, BOTH.sub(r"![\2](\1)", text))
 
 
 def nested(text):

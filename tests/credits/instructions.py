@@ -18,6 +18,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+sys.path.insert(0, str(ROOT / "docs/pictures"))
+from themes import themed  # noqa: E402
+
 BASELINE = HERE / "baseline.json"
 BENCH = Path(os.environ.get("CARC_BENCH", ROOT / "target/release/carc-bench"))
 SLACK = 1.03
@@ -86,7 +89,7 @@ def picture():
     for column, colour, name in ((1, "#c4561b", "without credits"), (2, "#1b6ca8", "with credits for 512 KiB")):
         path = " ".join(f"{'M' if at == 0 else 'L'}{x(at):.1f} {y(row[column]):.1f}" for at, row in enumerate(points))
         out.append(f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="2"/><text x="{right + 10}" y="{y(points[-1][column]) + 4:.1f}" fill="{colour}">{name}</text>')
-    (ROOT / "docs/pictures/credits-misses.svg").write_text("\n".join([*out, "</svg>"]) + "\n")
+    (ROOT / "docs/pictures/credits-misses.svg").write_text(themed("\n".join([*out, "</svg>"]) + "\n"))
 
 
 def main():

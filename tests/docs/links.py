@@ -7,6 +7,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+PICTURE = re.compile(r"\bsrc(?:set)?=\"([^\"]+)\"")
 
 
 def anchors(page):
@@ -27,7 +28,7 @@ def main():
     dead = total = 0
     for page in sorted(pages):
         for number, line in enumerate(page.read_text().splitlines(), 1):
-            for link in LINK.findall(line):
+            for link in LINK.findall(line) + PICTURE.findall(line):
                 if re.match(r"[a-z]+:", link):
                     continue
                 total += 1
