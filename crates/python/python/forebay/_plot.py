@@ -236,7 +236,7 @@ SCALES |= {"p": 1e-12, "n": 1e-9, "u": 1e-6, "m": 1e-3}
 
 
 def _places(values: Any) -> tuple[Any, dict[float, str]] | None:
-    """Where values lie on an axis, and its labels if they have units: these stand side by side. None: they are no numbers."""
+    """Where values lie on an axis; its labels too if they have units, side by side. None: they are no numbers."""
     if values.dtype.kind in "if":
         return values, {}
     found = [QUANTITY.fullmatch(str(value)) for value in values]
