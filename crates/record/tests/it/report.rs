@@ -4,6 +4,7 @@ use crate::support::{
     about, run, with_class_pauses, with_credits, with_links, with_memory, with_memory_series,
     with_rpcs, with_why,
 };
+use forebay_record::why::{Part, WhyRow};
 use forebay_record::{About, Quantity, RunRecord, Series, Summary, report};
 use forebay_units::{Bytes, Span, Time};
 
@@ -505,6 +506,35 @@ fn the_queue_of_a_failed_port_is_among_those_drawn() {
     let html = page(&about, &[one]);
     assert!(legend(&html));
     assert!(html.contains("one of a port that lost packets to a fault"));
+}
+
+/// Queues on the way up and on the way down are told apart, tier by tier.
+#[test]
+fn each_tier_of_a_fabric_has_a_colour_in_the_bars() {
+    let mut one = with_why(run(1, 300));
+    for (node, peer) in [("spine[0]", "core[0]"), ("core[0]", "spine[1]")] {
+        let mut port = one.ports[0].clone();
+        (port.node, port.peer) = (node.into(), peer.into());
+        one.ports.push(port);
+    }
+    let at = one.why.iter().position(|row| row.part == Part::Queue).unwrap();
+    let last = one.why[at].clone();
+    let fifth = last.span.as_ps() / 5;
+    let ports =
+        ["leaf[0]->spine[0]", "spine[0]->core[0]", "core[0]->spine[1]", "spine[1]->leaf[1]"];
+    one.why[at].span = Span::from_ps(last.span.as_ps() - 4 * fifth);
+    let part = |port: &str| {
+        let span = Span::from_ps(fifth);
+        WhyRow { port: port.into(), span, ..last.clone() }
+    };
+    one.why.splice(at..at, ports.map(part));
+    let html = page(&about(&[1]), &[one]);
+    let tiers =
+        ["leaf → spine", "spine → core", "core → spine", "spine → leaf", "leaf → leaf.host"];
+    for (n, tier) in tiers.iter().enumerate() {
+        let key = format!("<i class=\"chip-of wc{}\"></i>queueing, {tier}<", n + 1);
+        assert!(html.contains(&key), "{key}");
+    }
 }
 
 /// What is not there stands at the end, once, and not as an empty card among the figures.
