@@ -49,7 +49,7 @@ pub enum Verb {
 
 /// Where `proc` and `sys` are.
 #[derive(Debug, Args)]
-pub struct From {
+pub struct SystemFolders {
     /// Read a recorded tree (a folder with proc and sys) instead of the machine
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
@@ -58,7 +58,7 @@ pub struct From {
 #[derive(Debug, Args)]
 pub struct Probe {
     #[command(flatten)]
-    pub from: From,
+    pub from: SystemFolders,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -67,7 +67,7 @@ pub struct Probe {
 #[derive(Debug, Args)]
 pub struct Watch {
     #[command(flatten)]
-    pub from: From,
+    pub from: SystemFolders,
     /// Time between two lines, from 1ms to 1h
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = period)]
     pub every: Span,
@@ -88,7 +88,7 @@ pub struct Watch {
 #[derive(Debug, Args)]
 pub struct Record {
     #[command(flatten)]
-    pub from: From,
+    pub from: SystemFolders,
     /// Length of the recording, from 1ms to 24h; an interrupt ends it earlier
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     pub time: Span,
@@ -106,7 +106,7 @@ pub struct Run {
     #[arg(value_name = "CONFIG")]
     pub config: PathBuf,
     #[command(flatten)]
-    pub from: From,
+    pub from: SystemFolders,
     /// Mode, instead of the one in the configuration
     #[arg(long, value_enum)]
     pub mode: Option<Mode>,
@@ -133,7 +133,7 @@ pub struct Run {
 #[derive(Debug, Args)]
 pub struct Undo {
     #[command(flatten)]
-    pub from: From,
+    pub from: SystemFolders,
     /// Folder with the agent's journal
     #[arg(long, value_name = "DIR", default_value = STATE)]
     pub state: PathBuf,
@@ -171,7 +171,7 @@ pub struct Man {
 #[derive(Debug, Args)]
 pub struct Calibrate {
     #[command(flatten)]
-    pub from: From,
+    pub from: SystemFolders,
     /// Time to read this machine in each state (idle, at line rate, saturated), from 1ms to 24h
     #[arg(long = "for", value_name = "TIME", value_parser = duration, conflicts_with = "trace")]
     pub time: Option<Span>,

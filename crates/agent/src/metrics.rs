@@ -7,7 +7,7 @@ use crate::act::marks::Counters;
 use crate::act::undoings::Undoings;
 use crate::config::Mode;
 use crate::failure::Failure;
-use crate::law::status::{Shown, Status};
+use crate::law::status::{StackStatus, Status};
 use forebay_abi::Outcome;
 use forebay_linux::board::Board;
 use std::fmt::{self, Write as _};
@@ -62,7 +62,7 @@ impl fmt::Display for Address {
 
 /// What an agent that runs says of its law.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Ruled {
+pub struct LawMetrics {
     /// What the agent does.
     pub mode: String,
     /// Level in force.
@@ -75,7 +75,7 @@ pub struct Ruled {
 
 /// What runs now, and is another one when an agent has begun anew.
 #[derive(Debug)]
-pub struct Now {
+pub struct RunningAgent {
     /// Where the status is.
     pub board: Board,
     /// Names of the stacks.
@@ -90,7 +90,7 @@ pub struct Now {
 #[derive(Debug)]
 pub struct Served {
     /// See [`Now`].
-    pub now: Arc<Mutex<Now>>,
+    pub now: Arc<Mutex<RunningAgent>>,
     /// What the agent does.
     pub mode: Mode,
     /// Folder with the counts of undoing, of an agent that enforces.
@@ -153,7 +153,7 @@ fn taken<T>(stream: io::Result<T>) -> Option<T> {
 }
 
 /// What an agent that runs says of its law, at a unix socket; or why it does not.
-pub fn ruled(at: &Path) -> Result<Ruled, String> {
+pub fn ruled(at: &Path) -> Result<LawMetrics, String> {
     let shown = at.display();
     let mut stream = UnixStream::connect(at).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => {
@@ -175,7 +175,7 @@ pub fn ruled(at: &Path) -> Result<Ruled, String> {
     let sum = |name: &str| numbers(name).iter().sum::<u64>();
     let mode =
         text.lines().find_map(|line| line.strip_prefix("forebay_mode{mode=\"")?.split('"').next());
-    Ok(Ruled {
+    Ok(LawMetrics {
         mode: mode
             .ok_or(format!("{shown}: the program that answers there is not an agent"))?
             .into(),
@@ -304,7 +304,7 @@ fn text(of: &Status, names: &[String], mode: Mode) -> String {
         let lines = stack.mean_lines as f64 / 1000.0;
         let _ = writeln!(text, "{name}{{stack=\"{name_of}\"}} {lines}");
     }
-    let mut each = |name: &str, kind: &str, help: &str, value: &dyn Fn(&Shown) -> u64| {
+    let mut each = |name: &str, kind: &str, help: &str, value: &dyn Fn(&StackStatus) -> u64| {
         let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
         for (name_of, stack) in names.iter().zip(&of.stacks) {
             let _ = writeln!(text, "{name}{{stack=\"{name_of}\"}} {}", value(stack));
@@ -460,13 +460,13 @@ mod tests {
 
     #[test]
     fn each_name_has_its_help_and_type_once() {
-        let stack = Shown {
+        let stack = StackStatus {
             lines: (1, 2),
             inserts: (3, 4),
             unread: 5,
             level: 6,
             marks: true,
-            ..Shown::default()
+            ..StackStatus::default()
         };
         let status = Status { rounds: 9, stacks: vec![stack, stack], ..Status::default() };
         let text = text(&status, &["a".into(), "b".into()], Mode::DryRun)

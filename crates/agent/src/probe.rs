@@ -40,7 +40,7 @@ pub fn probe(args: &args::Probe) -> Result<(), Failure> {
 }
 
 /// The machine, or the tree that stands for it.
-pub fn root(from: &args::From) -> Result<Root, Failure> {
+pub fn root(from: &args::SystemFolders) -> Result<Root, Failure> {
     let Some(folder) = &from.root else { return Ok(Root::machine()) };
     let root = Root::at(folder);
     if root.has("/proc") || root.has("/sys") {
@@ -63,13 +63,13 @@ fn findings(root: &Root, machine: &Machine) -> Vec<Finding> {
     sense(root, machine, &mut found);
     act(root, machine, &mut found);
     mark(root, machine, &mut found);
-    credits::credits(root, machine, &mut In(&mut found, "credits"));
+    credits::credits(root, machine, &mut FindingSection(&mut found, "credits"));
     found
 }
 
-struct In<'a>(&'a mut Vec<Finding>, &'static str);
+struct FindingSection<'a>(&'a mut Vec<Finding>, &'static str);
 
-impl In<'_> {
+impl FindingSection<'_> {
     fn yes(&mut self, name: impl Into<String>, why: impl Into<String>) {
         let (name, why) = (name.into(), why.into());
         self.0.push(Finding { area: self.1, name, can: true, why, remedy: None });
@@ -82,7 +82,7 @@ impl In<'_> {
 }
 
 fn sense(root: &Root, machine: &Machine, found: &mut Vec<Finding>) {
-    let mut sense = In(found, "sense");
+    let mut sense = FindingSection(found, "sense");
     uncore_signals(root, machine, &mut sense);
     for (name, path, remedy) in [
         ("softnet", "/proc/net/softnet_stat", None),
@@ -125,7 +125,7 @@ fn sense(root: &Root, machine: &Machine, found: &mut Vec<Finding>) {
 }
 
 /// I_S, B_S and memory bandwidth by the counters outside the cores.
-fn uncore_signals(root: &Root, machine: &Machine, sense: &mut In<'_>) {
+fn uncore_signals(root: &Root, machine: &Machine, sense: &mut FindingSection<'_>) {
     const SIGNALS: [&str; 3] = ["I_S", "B_S", "memory bandwidth"];
     let Some(of) = machine.generation().map(uncore) else {
         let Machine { vendor, family, model, .. } = machine;
@@ -151,7 +151,13 @@ fn uncore_signals(root: &Root, machine: &Machine, sense: &mut In<'_>) {
 }
 
 /// Whether the units of these events are there and have their fields, and whether this process may read them.
-fn unit(root: &Root, machine: &Machine, sense: &mut In<'_>, name: &str, events: &[Event]) {
+fn unit(
+    root: &Root,
+    machine: &Machine,
+    sense: &mut FindingSection<'_>,
+    name: &str,
+    events: &[Event],
+) {
     let unit = events[0].unit;
     let pmus = Pmu::all(root, unit);
     let Some(first) = pmus.first() else {
@@ -226,7 +232,7 @@ fn no_resctrl(root: &Root, machine: &Machine) -> (String, Option<String>) {
 }
 
 fn act(root: &Root, machine: &Machine, found: &mut Vec<Finding>) {
-    let mut act = In(found, "act");
+    let mut act = FindingSection(found, "act");
     let name = if machine.vendor == "AuthenticAMD" { "MBE" } else { "MBA" };
     match Resctrl::read(root) {
         None => act.no(name, no_resctrl(root, machine).0, no_resctrl(root, machine).1),
@@ -287,7 +293,7 @@ fn act(root: &Root, machine: &Machine, found: &mut Vec<Finding>) {
 }
 
 fn mark(root: &Root, machine: &Machine, found: &mut Vec<Finding>) {
-    let mut mark = In(found, "mark");
+    let mut mark = FindingSection(found, "mark");
     let has = Capabilities::read(root);
     // Linux 5.8: CAP_BPF, and the clock that leases end by.
     for (name, kernel) in [("tcx", (6, 6)), ("clsact", (5, 8)), ("cgroup", (5, 8))] {

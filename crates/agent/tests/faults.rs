@@ -13,7 +13,7 @@ mod fake_resctrl;
 use fake_resctrl::Fake;
 use forebay_linux::capabilities::{Capabilities, Capability};
 use forebay_linux::cgroup::Cgroups;
-use forebay_linux::process::{Pinned, may_use};
+use forebay_linux::process::{PinnedThread, may_use};
 use forebay_linux::{Clock, Root, boot_ns};
 use rustix::mount::UnmountFlags;
 use rustix::process::{Pid, Signal, kill_process};
@@ -122,7 +122,7 @@ impl Witness {
         let threads = (0..1024).filter(|cpu| may_use(*cpu)).take(16).map(|cpu| {
             let (stalls, stop) = (Arc::clone(&stalls), Arc::clone(&stop));
             std::thread::spawn(move || {
-                let _pinned = Pinned::to(cpu);
+                let _pinned = PinnedThread::to(cpu);
                 while !stop.load(Relaxed) {
                     let due = boot_ns() + 1_000_000;
                     std::thread::sleep(MS);

@@ -1,7 +1,7 @@
 //! Recordings and law logs: what is written replays, and what was cut or changed is noticed.
 
 use forebay_laws::host::{Counter, Counters, HostParams, HostStart, Reading, Side};
-use forebay_laws::host_driver::{Driver, Pace, Plant, Written};
+use forebay_laws::host_driver::{Driver, LevelWrite, Pace, Plant};
 use forebay_laws::log::{Sink, Tap};
 use forebay_record::law_logs::LawLogsInMemory;
 use forebay_record::signals::SignalWriter;
@@ -50,8 +50,8 @@ impl Plant for Host {
         Some(Reading { at: now, raw })
     }
 
-    fn write_level(&mut self, now: Time, _: u8) -> Written {
-        Written { at: now, in_force: true }
+    fn write_level(&mut self, now: Time, _: u8) -> LevelWrite {
+        LevelWrite { at: now, in_force: true }
     }
 }
 

@@ -5,7 +5,7 @@
 use crate::address::region;
 use crate::machine::{Called, Machine};
 use crate::maps::MapKind;
-use crate::stop::{Stop, Why};
+use crate::stop::{Stop, StopReason};
 use forebay_laws::kernel::reno;
 use forebay_units::random::Stream;
 
@@ -62,7 +62,7 @@ const EINVAL: i64 = -22;
 const ENOENT: i64 = -2;
 
 fn wants(nth: u8, wants: &'static str) -> Called {
-    Called::Why(Why::Argument { nth, wants })
+    Called::Why(StopReason::Argument { nth, wants })
 }
 
 impl Machine<'_> {
@@ -99,9 +99,10 @@ impl Machine<'_> {
             }
             8 | 42 => 0,
             49 | 57 => {
-                return Err(
-                    Why::Unable("the flow would change its law, and laws of flows stay").into()
-                );
+                return Err(StopReason::Unable(
+                    "the flow would change its law, and laws of flows stay",
+                )
+                .into());
             }
             107 => self.storage_get(a)?,
             108 => {
@@ -114,7 +115,7 @@ impl Machine<'_> {
             4 | 113 => self.probe_read(a)?,
             116 => 0,
             181 => self.rounds(a)?,
-            _ => return Err(Why::Unable("there is no such helper here").into()),
+            _ => return Err(StopReason::Unable("there is no such helper here").into()),
         };
         Ok(value)
     }
@@ -234,7 +235,7 @@ impl Machine<'_> {
     /// A function of every kernel, by its place in [`KFUNCS`]; gives r0.
     pub(crate) fn kfunc(&mut self, nth: u32, a: [u64; 5]) -> Result<u64, Called> {
         self.socket(a[0], 1)?;
-        let zero = |_| Called::Why(Why::DivisionByZero);
+        let zero = |_| Called::Why(StopReason::DivisionByZero);
         Ok(match nth {
             0 => reno::slow_start(self.sk, a[1] as u32).into(),
             1 => {

@@ -8,7 +8,7 @@ use crate::btf::{Btf, CoreRelocation, Kind, MAX_CHAIN};
 
 /// What an instruction gets.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Placed {
+pub(crate) enum PatchedValue {
     /// A number, and the field that it places.
     Value(u64, Option<Field>),
     /// There is no such field, type or value here: its name. Only an instruction that is reached fails.
@@ -49,8 +49,8 @@ const ENUM_VALUE: u32 = 11;
 const TYPE_MATCHES: u32 = 12;
 
 /// Places what a relocation names.
-pub(crate) fn place(local: &Btf<'_>, target: &Btf<'_>, of: &CoreRelocation) -> Placed {
-    let wrong = |what: &str| Placed::Wrong(format!("a field relocation {what}"));
+pub(crate) fn place(local: &Btf<'_>, target: &Btf<'_>, of: &CoreRelocation) -> PatchedValue {
+    let wrong = |what: &str| PatchedValue::Wrong(format!("a field relocation {what}"));
     let Some(root) = local.plain(of.of) else { return wrong("of a type without end") };
     let name = essential(local.name(root));
     match of.kind {
@@ -60,11 +60,11 @@ pub(crate) fn place(local: &Btf<'_>, target: &Btf<'_>, of: &CoreRelocation) -> P
             };
             field(target, name, &path, of.kind)
         }
-        LOCAL_ID => Placed::Value(root.into(), None),
+        LOCAL_ID => PatchedValue::Value(root.into(), None),
         TARGET_ID | TYPE_EXISTS | TYPE_SIZE | TYPE_MATCHES => {
             let found = same(target, name, local.kind(root));
             let size = found.and_then(|id| target.size(id));
-            Placed::Value(
+            PatchedValue::Value(
                 match of.kind {
                     TARGET_ID => found.unwrap_or(0).into(),
                     TYPE_SIZE => size.unwrap_or(0),
@@ -89,9 +89,9 @@ pub(crate) fn place(local: &Btf<'_>, target: &Btf<'_>, of: &CoreRelocation) -> P
                 _ => None,
             });
             match (of.kind, found) {
-                (ENUM_EXISTS, _) => Placed::Value(found.is_some().into(), None),
-                (_, Some((_, value))) => Placed::Value(*value, None),
-                _ => Placed::Missing(format!("enum {name}: {value}")),
+                (ENUM_EXISTS, _) => PatchedValue::Value(found.is_some().into(), None),
+                (_, Some((_, value))) => PatchedValue::Value(*value, None),
+                _ => PatchedValue::Missing(format!("enum {name}: {value}")),
             }
         }
         _ => wrong("of a kind that is not known here"),
@@ -126,7 +126,7 @@ enum Step {
 }
 
 /// The way to a field.
-struct Way {
+struct FieldPath {
     steps: Vec<Step>,
     local: u64, // bytes of the field
     unsigned: bool,
@@ -134,7 +134,7 @@ struct Way {
 }
 
 /// The steps of an access text such as `0:1:2`.
-fn steps(local: &Btf<'_>, root: u32, text: &str) -> Option<Way> {
+fn steps(local: &Btf<'_>, root: u32, text: &str) -> Option<FieldPath> {
     let mut numbers = text.split(':').map(|number| number.parse::<u32>().ok());
     let mut steps = vec![Step::Element(numbers.next()??.into())];
     let mut id = root;
@@ -162,7 +162,7 @@ fn steps(local: &Btf<'_>, root: u32, text: &str) -> Option<Way> {
         }
     }
     let (bytes, unsigned) = (local.size(id).unwrap_or(0), is_unsigned(local, id));
-    Some(Way { steps, local: bytes, unsigned, bit })
+    Some(FieldPath { steps, local: bytes, unsigned, bit })
 }
 
 fn is_unsigned(btf: &Btf<'_>, id: u32) -> bool {
@@ -171,12 +171,12 @@ fn is_unsigned(btf: &Btf<'_>, id: u32) -> bool {
 }
 
 /// Follows the steps in the target.
-fn field(target: &Btf<'_>, root: &str, way: &Way, kind: u32) -> Placed {
+fn field(target: &Btf<'_>, root: &str, way: &FieldPath, kind: u32) -> PatchedValue {
     let missing = || {
         if kind == EXISTS {
-            Placed::Value(0, None)
+            PatchedValue::Value(0, None)
         } else {
-            Placed::Missing(written(root, &way.steps))
+            PatchedValue::Missing(written(root, &way.steps))
         }
     };
     let record = target.types().find(|(id, of)| {
@@ -241,7 +241,7 @@ fn field(target: &Btf<'_>, root: &str, way: &Way, kind: u32) -> Placed {
     let local = if bits > 0 { unit } else { way.local };
     let local_bit = (bits > 0).then_some(way.bit);
     let root = root.to_string();
-    Placed::Value(value, Some(Field { root, at, size: unit, local, resizable, local_bit }))
+    PatchedValue::Value(value, Some(Field { root, at, size: unit, local, resizable, local_bit }))
 }
 
 /// The member of this name, also in members without a name: its first bit, its bits if it is a bit field, its type.

@@ -4,7 +4,7 @@ use crate::address::{FRAME, FRAMES, region};
 use crate::instruction::Instruction;
 use crate::maps::{Map, MapInfo};
 use crate::mirror;
-use crate::stop::{Stop, Why};
+use crate::stop::{Stop, StopReason};
 use forebay_laws::kernel::WORDS;
 use std::fmt::Write;
 
@@ -149,24 +149,28 @@ impl Image {
             known.map_or("the call", |(_, name)| name.as_str())
         };
         let what = match stop.why {
-            Why::Load { address, bytes } => format!("a load of {}", self.access(address, bytes)),
-            Why::Store { address, bytes } => self.refused_store(address, bytes),
-            Why::Steps => "the call has run a million instructions, which is the limit".into(),
-            Why::Frames => "the call goes deeper than 8 functions".into(),
-            Why::Missing(nth) => {
+            StopReason::Load { address, bytes } => {
+                format!("a load of {}", self.access(address, bytes))
+            }
+            StopReason::Store { address, bytes } => self.refused_store(address, bytes),
+            StopReason::Steps => {
+                "the call has run a million instructions, which is the limit".into()
+            }
+            StopReason::Frames => "the call goes deeper than 8 functions".into(),
+            StopReason::Missing(nth) => {
                 let name = self.missing.get(nth as usize).map_or("", String::as_str);
                 format!("{name} is not in the simulator's kernel; see docs/bpf-laws.md for what is")
             }
-            Why::Refused(nth) => {
+            StopReason::Refused(nth) => {
                 self.refused.get(nth as usize).cloned().unwrap_or_else(|| "no instruction".into())
             }
-            Why::DivisionByZero => {
+            StopReason::DivisionByZero => {
                 format!("{} with a window of 0 divides by zero in the kernel", called())
             }
-            Why::Argument { nth, wants } => {
+            StopReason::Argument { nth, wants } => {
                 format!("argument {nth} of {} is not {wants}", called())
             }
-            Why::Unable(why) => format!("{} is not possible here: {why}", called()),
+            StopReason::Unable(why) => format!("{} is not possible here: {why}", called()),
         };
         self.sentence(at, &what)
     }

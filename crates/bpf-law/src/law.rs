@@ -4,7 +4,7 @@ use crate::LoadError;
 use crate::address::region;
 use crate::calls::HELPERS;
 use crate::image::{Flow, HostMemory, Image};
-use crate::load::{Loaded, load};
+use crate::load::{LoadedObject, load};
 use crate::machine::{MAX_STEPS, Machine};
 use crate::maps::MapInfo;
 use crate::mirror;
@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// An object file that was loaded.
 #[derive(Clone, Debug)]
 pub struct Object {
-    loaded: Arc<Loaded>,
+    loaded: Arc<LoadedObject>,
     sha256: String,
 }
 
@@ -92,7 +92,7 @@ const RATES: [u32; 4] = [100, 250, 300, 1000];
 #[derive(Clone, Debug)]
 pub struct BpfLaw {
     info: LawInfo,
-    object: Arc<Loaded>,
+    object: Arc<LoadedObject>,
     image: Arc<Image>,
     operations: Operations,
     chosen: bool,
@@ -100,7 +100,7 @@ pub struct BpfLaw {
 }
 
 /// Parameters of the laws of an object: `hz`, `ops` and the object's own. Those of the same object are made once, since they are never freed.
-fn parameters(loaded: &Loaded) -> &'static [ParamInfo] {
+fn parameters(loaded: &LoadedObject) -> &'static [ParamInfo] {
     static KNOWN: Mutex<BTreeMap<String, &'static [ParamInfo]>> = Mutex::new(BTreeMap::new());
     let usable = loaded.operations.iter().filter(|of| of.refusal.is_none());
     let names: Vec<_> = usable.map(|of| of.variable.as_str()).collect();
@@ -445,7 +445,7 @@ pub struct OperationsReport {
 }
 
 impl Report {
-    fn of(loaded: &Loaded) -> Self {
+    fn of(loaded: &LoadedObject) -> Self {
         let operations = loaded.operations.iter().map(|of| OperationsReport {
             variable: of.variable.clone(),
             name: of.name.clone(),
@@ -479,7 +479,7 @@ impl Report {
 }
 
 /// Fields that instructions name, in the order of the table.
-fn fields(loaded: &Loaded) -> Vec<(&'static str, String, bool, bool)> {
+fn fields(loaded: &LoadedObject) -> Vec<(&'static str, String, bool, bool)> {
     let rows = mirror::rows();
     let mut place = [0; 3]; // next word of the socket and of the two samples
     let mut found = Vec::new();

@@ -8,7 +8,7 @@ use crate::LoadError;
 use crate::address::region;
 use crate::btf::{Btf, Extra, Kind};
 use crate::calls::{HELPERS, KFUNCS};
-use crate::core::{self, Placed};
+use crate::core::{self, PatchedValue};
 use crate::elf::{Elf, R_BPF_64_32, R_BPF_64_64, R_BPF_64_ABS64, SymbolKind};
 use crate::image::{Data, Function, Image, SourceLine};
 use crate::instruction::{ALU, ALU64, Instruction, LDX, Op, Raw, ST, STX, decode};
@@ -60,7 +60,7 @@ pub(crate) struct Variable {
 
 /// An object after loading.
 #[derive(Clone, Debug)]
-pub(crate) struct Loaded {
+pub(crate) struct LoadedObject {
     pub image: Image,
     pub uses: Uses,
     pub operations: Vec<Operations>,
@@ -70,7 +70,7 @@ pub(crate) struct Loaded {
 }
 
 /// Loads an object, and the modules of ours that it calls.
-pub(crate) fn load(bytes: &[u8]) -> Result<Loaded, LoadError> {
+pub(crate) fn load(bytes: &[u8]) -> Result<LoadedObject, LoadError> {
     let mut loader = Loader { target: mirror::types(), ..Loader::default() };
     loader.image.hz = 1000;
     let first = loader.object(bytes, true)?;
@@ -86,7 +86,7 @@ pub(crate) fn load(bytes: &[u8]) -> Result<Loaded, LoadError> {
     let entries: Vec<_> = entries.flat_map(Operations::entries).collect();
     loader.judge(&entries)?;
     let Loader { image, uses, hz, .. } = loader;
-    Ok(Loaded { image, uses, operations: first.operations, variables: first.variables, hz })
+    Ok(LoadedObject { image, uses, operations: first.operations, variables: first.variables, hz })
 }
 
 #[derive(Debug)]
@@ -547,15 +547,15 @@ impl Loader {
                 continue;
             }
             match core::place(btf, &self.target, of) {
-                Placed::Wrong(what) => return Err(LoadError::new(what)),
-                Placed::Missing(name) => {
+                PatchedValue::Wrong(what) => return Err(LoadError::new(what)),
+                PatchedValue::Missing(name) => {
                     let nth = self.image.missing.len();
                     self.image.missing.push(name);
                     self.uses.missing.push((at, nth));
                     let op = &mut self.image.code[at];
                     *op = Instruction { op: Op::Missing, imm: nth as i64, ..*op };
                 }
-                Placed::Value(value, field) => {
+                PatchedValue::Value(value, field) => {
                     let class = raw.class();
                     let memory = matches!(class, LDX | ST | STX);
                     let instruction = &mut self.image.code[at];

@@ -10,7 +10,7 @@
 use crate::address::{FRAME, FRAMES, region};
 use crate::image::{Caller, Flow, HostMemory, Image};
 use crate::instruction::{CMPXCHG, FETCH, Instruction, Op, XCHG};
-use crate::stop::{Stop, Why};
+use crate::stop::{Stop, StopReason};
 use forebay_laws::kernel::{FIELDS, Sock, WORDS};
 
 /// Most instructions of one call, callbacks of `bpf_loop` included.
@@ -52,14 +52,14 @@ impl Machine<'_> {
         r[1..6].copy_from_slice(&arguments);
         let mut pc = entry;
         if bottom >= FRAMES {
-            return Err(Stop { at: pc as u32, why: Why::Frames });
+            return Err(Stop { at: pc as u32, why: StopReason::Frames });
         }
         r[10] = self.frame();
         loop {
             let Instruction { op, dst, src, off, imm } = code[pc];
             let (d, s) = (usize::from(dst & 15), usize::from(src & 15));
             if self.left == 0 {
-                return Err(Stop { at: pc as u32, why: Why::Steps });
+                return Err(Stop { at: pc as u32, why: StopReason::Steps });
             }
             self.left -= 1;
             macro_rules! stop {
@@ -107,7 +107,7 @@ impl Machine<'_> {
                     let address = r[s].wrapping_add(off as i64 as u64);
                     match self.load::<$bytes>(address) {
                         Some(value) => value,
-                        None => stop!(Why::Load { address, bytes: $bytes }),
+                        None => stop!(StopReason::Load { address, bytes: $bytes }),
                     }
                 }};
             }
@@ -115,7 +115,7 @@ impl Machine<'_> {
                 ($bytes:literal, $value:expr) => {{
                     let address = r[d].wrapping_add(off as i64 as u64);
                     if self.store::<$bytes>(address, $value).is_none() {
-                        stop!(Why::Store { address, bytes: $bytes });
+                        stop!(StopReason::Store { address, bytes: $bytes });
                     }
                 }};
             }
@@ -298,7 +298,7 @@ impl Machine<'_> {
                     let (bytes, low) =
                         if op == Op::Atomic4 { (4, u64::from(u32::MAX)) } else { (8, !0) };
                     let Some(before) = self.atomic(address, bytes, imm, r[s], r[0]) else {
-                        stop!(Why::Store { address, bytes })
+                        stop!(StopReason::Store { address, bytes })
                     };
                     if imm == CMPXCHG {
                         r[0] = before & low;
@@ -328,7 +328,7 @@ impl Machine<'_> {
                 }
                 Op::Local | Op::Module => {
                     if self.depth + 1 >= FRAMES {
-                        stop!(Why::Frames);
+                        stop!(StopReason::Frames);
                     }
                     self.host.callers[self.depth] =
                         Caller { at: pc + 1, saved: [r[6], r[7], r[8], r[9]] };
@@ -353,8 +353,8 @@ impl Machine<'_> {
                     pc = at;
                     continue;
                 }
-                Op::Missing => stop!(Why::Missing(imm as u32)),
-                Op::Refused | Op::Middle => stop!(Why::Refused(imm as u32)),
+                Op::Missing => stop!(StopReason::Missing(imm as u32)),
+                Op::Refused | Op::Middle => stop!(StopReason::Refused(imm as u32)),
             }
             pc += 1;
         }
@@ -506,12 +506,12 @@ impl Machine<'_> {
 
 /// How a call of a helper ends the run: here, or in a callback.
 pub(crate) enum Called {
-    Why(Why),
+    Why(StopReason),
     Stop(Stop),
 }
 
-impl From<Why> for Called {
-    fn from(why: Why) -> Self {
+impl From<StopReason> for Called {
+    fn from(why: StopReason) -> Self {
         Self::Why(why)
     }
 }

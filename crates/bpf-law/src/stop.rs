@@ -4,12 +4,12 @@
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Stop {
     pub at: u32,
-    pub why: Why,
+    pub why: StopReason,
 }
 
 /// Why a call ends the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Why {
+pub(crate) enum StopReason {
     Load {
         address: u64,
         bytes: u8,

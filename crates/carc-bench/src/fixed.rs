@@ -41,7 +41,7 @@ pub struct Plan {
 }
 
 /// Totals of a schedule.
-pub struct Played {
+pub struct ScheduleTotals {
     most_unread: u64,
     control: u64,
     blocked: u64,
@@ -97,7 +97,7 @@ pub fn added_ns() -> Result<f64, Failure> {
 }
 
 /// Plays a schedule.
-fn play(plan: &Plan) -> Result<Played, Failure> {
+fn play(plan: &Plan) -> Result<ScheduleTotals, Failure> {
     let &Plan { schedule, bytes, limit, ring, messages } = plan;
     let settings = Settings {
         limit: limit.map(|limit| Limit::of_bytes(limit, 64)).transpose()?,
@@ -155,7 +155,7 @@ fn play(plan: &Plan) -> Result<Played, Failure> {
         }
     }
     black_box(sum);
-    Ok(Played {
+    Ok(ScheduleTotals {
         most_unread: most * bytes,
         control: sender.control_bytes() + receiver.control_bytes(),
         blocked: sender.sender().counts().blocked,

@@ -27,7 +27,7 @@ const MOST_UNREAD: u64 = 2 << 30;
 
 /// Carrier of messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum Over {
+enum Carrier {
     /// Memory that two processes share.
     Ring,
     /// A queue pair of an RDMA device.
@@ -60,7 +60,7 @@ enum Fixed {
 struct Args {
     /// Carrier of messages
     #[arg(long, value_enum, default_value = "ring")]
-    over: Over,
+    over: Carrier,
     /// Unread data beyond the cache: 4xL3, or a size such as 64M
     #[arg(long, default_value = "4xL3")]
     unread: String,
@@ -161,7 +161,7 @@ fn say(text: impl Display) -> Result<(), Failure> {
 }
 
 fn run(args: &Args) -> Result<(), Failure> {
-    if args.picture.is_some() && (args.pairs == 0 || args.over == Over::Verbs) {
+    if args.picture.is_some() && (args.pairs == 0 || args.over == Carrier::Verbs) {
         return Err("--picture shows pairs over a ring; leave out --pairs 0".into());
     }
     if let Some(schedule) = args.schedule {
@@ -170,7 +170,7 @@ fn run(args: &Args) -> Result<(), Failure> {
     if let Some(at) = &args.reader {
         return traffic::read(args, at);
     }
-    if args.over == Over::Verbs {
+    if args.over == Carrier::Verbs {
         return verbs::run(args);
     }
     let mut found = serde_json::Map::new();
@@ -212,7 +212,7 @@ fn limit(args: &Args) -> Result<Limit, Failure> {
 /// Memory node of the buffers: that of the RDMA device, or of what this process allocates. None: there is one node, or the kernel does not say.
 fn node(args: &Args) -> Option<u32> {
     let root = Root::machine();
-    if args.over == Over::Verbs {
+    if args.over == Carrier::Verbs {
         let named = |of: &RdmaDevice| args.device.as_ref().is_none_or(|name| *name == of.name);
         return rdma_devices(&root)
             .into_iter()

@@ -1,11 +1,11 @@
 //! Pictures of measurements.
 
 use crate::lines::Lines;
-use forebay_record::svg::{Alone, Axis, Frame, Plot, WIDTH, plain, quarters};
+use forebay_record::svg::{Axis, Frame, Plot, SvgFile, WIDTH, plain, quarters};
 
 /// Time to read a line, pair by pair.
 pub fn lines(of: &Lines) -> String {
-    let mut alone = Alone::new("Time to read a line that waits", 60.0, 360.0);
+    let mut alone = SvgFile::new("Time to read a line that waits", 60.0, 360.0);
     let frame = Frame { left: 70.0, top: 60.0, right: WIDTH - 200.0, bottom: 290.0 };
     let most = of.pairs.iter().flatten().copied().fold(1.0, f64::max);
     let pairs = of.pairs.len() as f64;

@@ -25,12 +25,12 @@ const EVERY: u64 = 8;
 const ECHOES: u64 = 64;
 
 /// Traffic without and with credits.
-pub struct Found {
+pub struct TrafficResults {
     kind: Traffic,
     of: [Value; 2],
 }
 
-impl Found {
+impl TrafficResults {
     /// For programs.
     pub fn json(&self) -> Value {
         let [without, with] = &self.of;
@@ -38,7 +38,7 @@ impl Found {
     }
 }
 
-impl fmt::Display for Found {
+impl fmt::Display for TrafficResults {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "credits  Gb/s   msg/s      P50 us   P99 us  ns/line  credit bytes")?;
         for (name, of) in ["off", "on"].into_iter().zip(&self.of) {
@@ -64,8 +64,8 @@ impl fmt::Display for Found {
 }
 
 /// Sends without credits, then with them.
-pub fn measure(args: &Args, kind: Traffic) -> Result<Found, Failure> {
-    Ok(Found { kind, of: [send(args, kind, false)?, send(args, kind, true)?] })
+pub fn measure(args: &Args, kind: Traffic) -> Result<TrafficResults, Failure> {
+    Ok(TrafficResults { kind, of: [send(args, kind, false)?, send(args, kind, true)?] })
 }
 
 fn now() -> Time {

@@ -18,7 +18,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What came of one scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum CheckOutcome {
     /// All that is checked holds; packets pushed onto links in one run.
     Right(u64),
     /// The checker, or assembly, does not take it: the sentence.
@@ -42,28 +42,28 @@ pub struct Fault {
 const MOST_HOPS: u64 = 150_000;
 
 /// Runs the scenario of this text in all ways.
-pub fn check(text: &str) -> Found {
+pub fn check(text: &str) -> CheckOutcome {
     match catch_unwind(AssertUnwindSafe(|| checked(text))) {
         Ok(Ok(found)) => found,
-        Ok(Err(fault)) => Found::Wrong(fault),
+        Ok(Err(fault)) => CheckOutcome::Wrong(fault),
         Err(panic) => {
             let said = panic.downcast_ref::<String>().map(String::as_str);
             let said = said.or_else(|| panic.downcast_ref::<&str>().copied());
             let text = said.unwrap_or("no message").to_string();
-            Found::Wrong(Fault { kind: "panic", text })
+            CheckOutcome::Wrong(Fault { kind: "panic", text })
         }
     }
 }
 
-fn checked(text: &str) -> Result<Found, Fault> {
+fn checked(text: &str) -> Result<CheckOutcome, Fault> {
     let scenario = match forebay_scenario::text("chaos.toml", text) {
         Ok(loaded) => loaded.scenario,
-        Err(error) => return Ok(Found::Refused(error.to_string())),
+        Err(error) => return Ok(CheckOutcome::Refused(error.to_string())),
     };
     let first = match run_if_short(&scenario) {
         Ok(Some(record)) => record,
-        Ok(None) => return Ok(Found::Long),
-        Err(refused) => return Ok(Found::Refused(refused)),
+        Ok(None) => return Ok(CheckOutcome::Long),
+        Err(refused) => return Ok(CheckOutcome::Refused(refused)),
     };
     conserved(&first, &scenario)?;
     for threads in [2, 3] {
@@ -83,7 +83,7 @@ fn checked(text: &str) -> Result<Found, Fault> {
     longer(text, &scenario, &first)?;
     let among = Scenario { seeds: vec![7, 1, 9], ..scenario.clone() };
     same("seeds", "one seed among three", &first, &run(&among, Options::default())?)?;
-    Ok(Found::Right(first.totals.packet_hops))
+    Ok(CheckOutcome::Right(first.totals.packet_hops))
 }
 
 /// None if it has more packet-hops than are looked at.

@@ -1,7 +1,7 @@
 //! `forebay-chaos`: random scenarios until one fails, and that one made small.
 
 use clap::Parser;
-use forebay_chaos::check::{Found, check};
+use forebay_chaos::check::{CheckOutcome, check};
 use forebay_chaos::forecast::Compared;
 use forebay_chaos::shrink::shrink;
 use forebay_chaos::wide::draw;
@@ -51,10 +51,10 @@ fn main() -> ExitCode {
     for seed in args.seed..args.seed.saturating_add(args.cases) {
         let text = draw(seed);
         match check(&text) {
-            Found::Right(packets) => (right, hops) = (right + 1, hops + packets),
-            Found::Refused(_) => refused += 1,
-            Found::Long => long += 1,
-            Found::Wrong(fault) => {
+            CheckOutcome::Right(packets) => (right, hops) = (right + 1, hops + packets),
+            CheckOutcome::Refused(_) => refused += 1,
+            CheckOutcome::Long => long += 1,
+            CheckOutcome::Wrong(fault) => {
                 wrong += 1;
                 println!("seed {seed}: {}: {}", fault.kind, fault.text);
                 let small = shrink(&text, &fault, args.tries);

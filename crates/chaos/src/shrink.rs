@@ -1,13 +1,14 @@
 //! Makes a failing scenario small.
 
-use crate::check::{Fault, Found, check};
+use crate::check::{CheckOutcome, Fault, check};
 
 /// The text with as few lines as still fail in the same way, by at most `tries` attempts.
 ///
 /// Whole tables are tried first, the longest runs of them first, then single lines. A text that is refused or right
 /// is put back.
 pub fn shrink(text: &str, fault: &Fault, tries: usize) -> String {
-    let fails = |text: &str| matches!(check(text), Found::Wrong(of) if of.kind == fault.kind);
+    let fails =
+        |text: &str| matches!(check(text), CheckOutcome::Wrong(of) if of.kind == fault.kind);
     let mut left = tries;
     let tables = split(text, |line| line.starts_with('['));
     let kept = fewer(tables, &fails, &mut left);

@@ -1,6 +1,6 @@
 //! A sample of the random scenarios. As many as wanted: `cargo run --release -p forebay-chaos -- --cases 10000`.
 
-use forebay_chaos::check::{Found, check};
+use forebay_chaos::check::{CheckOutcome, check};
 use forebay_chaos::wide::draw;
 
 /// Seeds of the sample: the first half, and all of them in `./test --all`.
@@ -13,9 +13,9 @@ fn a_sample_of_all_features_holds() {
     let (mut right, mut hops) = (0, 0);
     for seed in seeds() {
         match check(&draw(seed)) {
-            Found::Right(packets) => (right, hops) = (right + 1, hops + packets),
-            Found::Refused(_) | Found::Long => {}
-            Found::Wrong(fault) => {
+            CheckOutcome::Right(packets) => (right, hops) = (right + 1, hops + packets),
+            CheckOutcome::Refused(_) | CheckOutcome::Long => {}
+            CheckOutcome::Wrong(fault) => {
                 panic!(
                     "seed {seed}: {}: {}; forebay-chaos --seed {seed} --cases 1 makes it small",
                     fault.kind, fault.text

@@ -66,7 +66,7 @@ struct State {
 
 /// How an agent is no longer there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lost {
+pub enum AgentLoss {
     /// The agent has ended.
     Gone,
     /// The user asked for the end, and it did not answer.
@@ -106,14 +106,14 @@ impl Lockstep {
     }
 
     /// Whether and how the agent is no longer there.
-    pub fn lost(&self) -> Option<Lost> {
+    pub fn lost(&self) -> Option<AgentLoss> {
         // While the lock is held the agent is talked to, so it is there.
         let state = match self.0.try_lock() {
             Ok(state) => state,
             Err(TryLockError::Poisoned(state)) => state.into_inner(),
             Err(TryLockError::WouldBlock) => return None,
         };
-        let how = if state.given_up { Lost::Silent } else { Lost::Gone };
+        let how = if state.given_up { AgentLoss::Silent } else { AgentLoss::Gone };
         state.line.is_none().then_some(how)
     }
 }

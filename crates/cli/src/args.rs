@@ -63,7 +63,7 @@ pub enum Verb {
     Play(Play),
     /// Explain completion times: queueing, pauses, windows, losses and hosts, in parts that add up exactly
     #[command(after_help = examples::WHY)]
-    Why(Why),
+    Why(WhyArgs),
     /// Follow one packet: times at each hop, queues, marks, losses and retransmissions
     #[command(after_help = examples::TRACE)]
     Trace(Trace),
@@ -151,7 +151,7 @@ pub struct SeedArgs {
 
 /// How much to show while at work.
 #[derive(Clone, Copy, Debug, Args)]
-pub struct Show {
+pub struct Verbosity {
     /// Progress on stderr; auto: a bar on a terminal, elsewhere a line at the start and at the end
     #[arg(long, value_name = "MODE", default_value = "auto", hide_possible_values = false)]
     pub progress: Progress,
@@ -204,7 +204,7 @@ pub struct Run {
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
-    pub show: Show,
+    pub show: Verbosity,
 }
 
 #[derive(Clone, Debug, Args)]
@@ -254,7 +254,7 @@ pub struct Sweep {
     #[arg(long, hide = true)]
     pub resume: bool,
     #[command(flatten)]
-    pub show: Show,
+    pub show: Verbosity,
 }
 
 #[derive(Clone, Debug, Args)]
@@ -349,7 +349,7 @@ pub struct Reproduce {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=100), conflicts_with_all = ["strict", "pictures", "sensitivity"])]
     pub seeds: Option<u64>,
     #[command(flatten)]
-    pub show: Show,
+    pub show: Verbosity,
 }
 
 #[derive(Clone, Debug, Args)]
@@ -382,7 +382,7 @@ pub enum Format {
         #[arg(long, value_name = "COLUMNS", value_parser = flow_columns)]
         flow_columns: Option<FlowForm>,
         #[command(flatten)]
-        into: Into,
+        into: ImportTarget,
     },
     /// Connection matrix (.cm), topology (.topo) and flags of csg-htsim
     Htsim {
@@ -394,7 +394,7 @@ pub enum Format {
         #[command(flatten)]
         command: HtsimCommand,
         #[command(flatten)]
-        into: Into,
+        into: ImportTarget,
     },
     /// Flow sizes: two columns, bytes and cumulative probability or per cent, in either order
     Cdf {
@@ -407,7 +407,7 @@ pub enum Format {
         #[arg(long, value_name = "SIZE")]
         packet: Option<Bytes>,
         #[command(flatten)]
-        into: Into,
+        into: ImportTarget,
     },
 }
 
@@ -448,7 +448,7 @@ pub struct HtsimCommand {
 
 /// Where an import goes.
 #[derive(Clone, Debug, Args)]
-pub struct Into {
+pub struct ImportTarget {
     /// Folder for scenario.toml, the files that it names, and import.txt
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
@@ -537,7 +537,7 @@ pub struct Compare {
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
-    pub show: Show,
+    pub show: Verbosity,
 }
 
 #[derive(Clone, Debug, Args)]
@@ -563,7 +563,7 @@ pub struct Play {
 }
 
 #[derive(Clone, Debug, Args)]
-pub struct Why {
+pub struct WhyArgs {
     /// Results directory
     #[arg(value_name = "RUN")]
     pub dir: PathBuf,

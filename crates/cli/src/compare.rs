@@ -4,15 +4,15 @@ use crate::args::{Compare, Input, Sweep};
 use crate::failure::Failure;
 use crate::sweep::{default_dir, sweep};
 use crate::{human, interrupt, itself, say};
-use forebay_record::{About, RunDir, RunRecord, write_whole};
-use forebay_study::compare::along::{self, Along, Arrangement, Point, arrange};
+use forebay_record::{RunDir, RunRecord, RunStart, write_whole};
+use forebay_study::compare::along::{self, Arrangement, KeyComparison, Point, arrange};
 use forebay_study::compare::{self, Comparison, Side, refusal};
-use forebay_study::sweep::Written;
+use forebay_study::sweep::WrittenSweep;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// One thing to compare: the directories of its seeds.
-struct Found {
+struct SeedDirs {
     point: Point,
     /// For sentences.
     place: String,
@@ -50,7 +50,7 @@ pub fn compare(args: &Compare) -> Result<(), Failure> {
             (page, compare::json(&of), compare::terminal(&of, width), of.cautions(), answer)
         }
         Some(key) => {
-            let mut all = Along::new(key.clone(), arranged.left_out.clone());
+            let mut all = KeyComparison::new(key.clone(), arranged.left_out.clone());
             for (n, (value, _)) in arranged.places.iter().enumerate() {
                 all.add(value.clone(), at(args, &found, &arranged, n)?);
             }
@@ -84,11 +84,11 @@ fn print(args: &Compare, json: &Value, mut text: String, said: &[String]) -> Res
 /// What stands beside each other at one place, read and compared.
 fn at(
     args: &Compare,
-    found: &[Found],
+    found: &[SeedDirs],
     arranged: &Arrangement,
     place: usize,
 ) -> Result<Comparison, Failure> {
-    let all: Vec<&Found> = arranged.places[place].1.iter().map(|i| &found[*i]).collect();
+    let all: Vec<&SeedDirs> = arranged.places[place].1.iter().map(|i| &found[*i]).collect();
     let loaded = all.iter().map(|one| load(one)).collect::<Result<Vec<_>, _>>()?;
     // Runs have names of their own; points of a sweep those of their settings.
     let names = match found.iter().all(|one| one.point.settings.is_empty()) {
@@ -112,11 +112,11 @@ fn at(
 }
 
 /// What an argument stands for: a run, or the points of a sweep, which is simulated first where it is a scenario.
-fn find(args: &Compare, place: &Path) -> Result<Vec<Found>, Failure> {
+fn find(args: &Compare, place: &Path) -> Result<Vec<SeedDirs>, Failure> {
     if place.join("manifest.json").exists() {
         let name = place.display().to_string();
         let point = Point { source: name.clone(), settings: Vec::new() };
-        return Ok(vec![Found { point, place: name, dirs: vec![place.into()] }]);
+        return Ok(vec![SeedDirs { point, place: name, dirs: vec![place.into()] }]);
     }
     if place.join("sweep.json").exists() {
         return points(place, place);
@@ -136,7 +136,7 @@ fn find(args: &Compare, place: &Path) -> Result<Vec<Found>, Failure> {
 fn simulated(args: &Compare, file: &Path) -> Result<PathBuf, Failure> {
     let input = Input { file: Some(file.into()), preset: None, set: args.set.clone() };
     let dir = default_dir(&input.load()?.scenario.name);
-    let quiet = crate::args::Show { quiet: true, ..args.show };
+    let quiet = crate::args::Verbosity { quiet: true, ..args.show };
     let ran = sweep(&Sweep {
         input,
         seeds: args.seeds.clone(),
@@ -158,12 +158,12 @@ fn simulated(args: &Compare, file: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// Points of a sweep that have a complete run; `typed` is what the user calls it.
-fn points(dir: &Path, typed: &Path) -> Result<Vec<Found>, Failure> {
+fn points(dir: &Path, typed: &Path) -> Result<Vec<SeedDirs>, Failure> {
     let typed = typed.display().to_string();
     let path = dir.join("sweep.json");
     let text = std::fs::read_to_string(&path)
         .map_err(|error| Failure::io(format!("read {}", path.display()), &error))?;
-    let written = Written::of(&text).map_err(|why| {
+    let written = WrittenSweep::of(&text).map_err(|why| {
         Failure::Input(format!("{}: {why}; sweep again to simulate the run again", path.display()))
     })?;
     let mut all = Vec::new();
@@ -180,15 +180,15 @@ fn points(dir: &Path, typed: &Path) -> Result<Vec<Found>, Failure> {
         };
         if !dirs.is_empty() {
             let point = Point { source: typed.clone(), settings };
-            all.push(Found { point, place, dirs });
+            all.push(SeedDirs { point, place, dirs });
         }
     }
     Ok(all)
 }
 
 /// What the runs of a thing left, all seeds together.
-fn load(one: &Found) -> Result<(About, Vec<RunRecord>), Failure> {
-    let mut all: Option<(About, Vec<RunRecord>)> = None;
+fn load(one: &SeedDirs) -> Result<(RunStart, Vec<RunRecord>), Failure> {
+    let mut all: Option<(RunStart, Vec<RunRecord>)> = None;
     for dir in &one.dirs {
         let (about, runs) = RunDir::load(dir)?;
         match &mut all {

@@ -4,7 +4,7 @@ use crate::args::{Completion, Export, Exported, Ideal};
 use crate::failure::Failure;
 use crate::{itself, say};
 use forebay_record::columnar::{self, Format};
-use forebay_record::{About, FlowRow, RunDir, RunRecord, perfetto, write_whole};
+use forebay_record::{FlowRow, RunDir, RunRecord, RunStart, perfetto, write_whole};
 use forebay_scenario::export;
 use forebay_scenario::identity::{address, numbers};
 use forebay_scenario::import::Paths;
@@ -86,7 +86,7 @@ fn paths(args: &Export) -> Result<String, Failure> {
 }
 
 /// What a results directory holds.
-fn results(args: &Export) -> Result<(About, Vec<RunRecord>), Failure> {
+fn results(args: &Export) -> Result<(RunStart, Vec<RunRecord>), Failure> {
     if !args.from.join("manifest.json").exists() {
         return Err(Failure::Input(format!(
             "{} is not a results directory; run the scenario first",

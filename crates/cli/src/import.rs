@@ -1,6 +1,6 @@
 //! `forebay import`: files of other simulators in, a folder with a scenario out.
 
-use crate::args::{Format, HtsimCommand, Into};
+use crate::args::{Format, HtsimCommand, ImportTarget};
 use crate::failure::{self, Failure};
 use crate::say;
 use forebay_record::{partial_of, write_whole};
@@ -164,7 +164,7 @@ fn plain(name: &str, bytes: Vec<u8>) -> Result<Vec<u8>, Failure> {
     Ok(text)
 }
 
-fn write(made: &Import, into: &Into) -> Result<(), Failure> {
+fn write(made: &Import, into: &ImportTarget) -> Result<(), Failure> {
     let out = &into.out;
     let written = partial_of(out);
     if written.join("manifest.json").exists() {

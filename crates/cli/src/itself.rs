@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 /// A command as it was started.
 #[derive(Clone, Debug, Default)]
-pub struct Own {
+pub struct OwnCommand {
     /// The program to start for another process of this command; `None`: it is not known.
     pub program: Option<PathBuf>,
     /// Words that program needs before those of the command.
@@ -24,7 +24,7 @@ pub struct Own {
     pub laws: Laws,
 }
 
-impl Own {
+impl OwnCommand {
     /// How a program of its own was started.
     pub fn of_this_process() -> Self {
         let program = std::env::current_exe().ok();
@@ -40,15 +40,15 @@ impl Own {
     }
 }
 
-static OWN: OnceLock<Own> = OnceLock::new();
+static OWN: OnceLock<OwnCommand> = OnceLock::new();
 
 /// Keeps how the command was started; the first call counts.
-pub fn set(own: Own) -> &'static Own {
+pub fn set(own: OwnCommand) -> &'static OwnCommand {
     OWN.get_or_init(|| own)
 }
 
-fn own() -> &'static Own {
-    OWN.get_or_init(Own::of_this_process)
+fn own() -> &'static OwnCommand {
+    OWN.get_or_init(OwnCommand::of_this_process)
 }
 
 /// Laws that scenarios may name.

@@ -5,7 +5,7 @@ use crate::failure::{self, Failure};
 use crate::{itself, say};
 use forebay_laws::Laws as Registry;
 use forebay_laws::RoleName;
-use forebay_laws::log::{ReplayError, Replayed};
+use forebay_laws::log::{ReplayError, ReplayedLog};
 use forebay_laws::params::LawInfo;
 use forebay_scenario::nearest;
 use forebay_scenario::objects::{BPF, law_of_object};
@@ -109,7 +109,7 @@ fn replay(path: &Path, json: bool) -> Result<(), Failure> {
         }
         Err(error) => return Err(Failure::Input(format!("{shown}: {error}"))),
     };
-    let Replayed { role, law, events, first, last } = done;
+    let ReplayedLog { role, law, events, first, last } = done;
     if json {
         return say::json(&json!({
             "law": law, "role": role, "events": events, "first_ps": first.as_ps(),

@@ -45,11 +45,11 @@ use failure::Failure;
 use forebay_study::{about, estimate, expect, metrics};
 use forebay_units::human;
 
-pub use itself::Own;
+pub use itself::OwnCommand;
 pub use machine::free_disk;
 
 /// Runs the command and gives its exit code.
-pub fn command(own: Own) -> u8 {
+pub fn command(own: OwnCommand) -> u8 {
     bug::install_panic_hook();
     interrupt::survive_full_files();
     let own = itself::set(own);

@@ -7,5 +7,5 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    ExitCode::from(forebay_cli::command(forebay_cli::Own::of_this_process()))
+    ExitCode::from(forebay_cli::command(forebay_cli::OwnCommand::of_this_process()))
 }

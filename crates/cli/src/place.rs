@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, for_people};
 use crate::say;
-use forebay_record::{About, IfExists, RecordError, RunDir};
+use forebay_record::{IfExists, RecordError, RunDir, RunStart};
 use std::path::{Path, PathBuf};
 
 /// Claims where results go, and begins the run directory there: `--out` as it is; else `results/NAME`, or the first of
@@ -11,7 +11,7 @@ pub fn begin(
     out: Option<&Path>,
     force: bool,
     name: &str,
-    about: &About,
+    about: &RunStart,
 ) -> Result<(RunDir, PathBuf), Failure> {
     let if_exists = if force { IfExists::Replace } else { IfExists::Refuse };
     if let Some(out) = out {

@@ -110,26 +110,26 @@ fn refuse(mut stream: TcpStream) {
 }
 
 /// A stream that has to be done by some time, however busy it is.
-struct Until {
+struct TimedStream {
     stream: TcpStream,
     end: Instant,
 }
 
-impl Until {
+impl TimedStream {
     fn left(&self) -> io::Result<Option<Duration>> {
         let left = self.end.saturating_duration_since(clock::now());
         if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(Some(left)) }
     }
 }
 
-impl Read for Until {
+impl Read for TimedStream {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         self.stream.set_read_timeout(self.left()?)?;
         self.stream.read(room)
     }
 }
 
-impl Write for Until {
+impl Write for TimedStream {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.stream.set_write_timeout(self.left()?)?;
         self.stream.write(bytes)
@@ -172,7 +172,7 @@ fn open(address: &str) -> bool {
 
 /// One request and its answer; whatever goes wrong with either ends the connection.
 fn answer(stream: TcpStream, folder: &Path, limits: Limits) -> io::Result<()> {
-    let asked = Until { stream: stream.try_clone()?, end: clock::now() + limits.request };
+    let asked = TimedStream { stream: stream.try_clone()?, end: clock::now() + limits.request };
     let mut lines = BufReader::new(asked.take(LONGEST_REQUEST)).lines();
     let mut line = || lines.next().unwrap_or_else(|| Err(ErrorKind::UnexpectedEof.into()));
     let request = line()?;
@@ -205,7 +205,7 @@ fn answer(stream: TcpStream, folder: &Path, limits: Limits) -> io::Result<()> {
         "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nCache-Control: no-cache\r\nConnection: close\r\n\r\n",
         body.len()
     );
-    let mut to = Until { stream, end: clock::now() + limits.answer };
+    let mut to = TimedStream { stream, end: clock::now() + limits.answer };
     to.write_all(head.as_bytes())?;
     if method == "GET" {
         to.write_all(&body)?;

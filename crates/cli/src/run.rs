@@ -1,14 +1,14 @@
 //! `forebay run`: a scenario in, a results directory out.
 
-use crate::agent::{Lockstep, Lost};
+use crate::agent::{AgentLoss, Lockstep};
 use crate::args::Run;
 use crate::estimate::Estimate;
 use crate::failure::Failure;
 use crate::machine::cores;
 use crate::progress::{Meter, Notice};
-use crate::surroundings::Here;
+use crate::surroundings::RunSurroundings;
 use crate::{about, clock, expect, human, interrupt, itself, machine, place, say};
-use forebay_record::{Finished, RunDir, RunRecord, Volatile};
+use forebay_record::{RunDir, RunRecord, Volatile, WrittenRun};
 use forebay_scenario::model::Scenario;
 use forebay_scenario::pitfalls::pitfalls;
 use forebay_scenario::plan::Plan;
@@ -16,7 +16,7 @@ use forebay_scenario::presets::{self, Preset};
 use forebay_sim::Options;
 use forebay_study::estimate::Needs;
 use forebay_study::progress::State;
-use forebay_study::seeds::{End, Left, View, Work, side_by_side};
+use forebay_study::seeds::{End, SeedOutput, View, Work, side_by_side};
 use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
@@ -92,7 +92,7 @@ pub fn run(args: &Run) -> Result<(), Failure> {
         failure: None,
     };
     let (mut meter, state) = (meter, State::of(scenario, &estimate));
-    let mut here = Here::new(&at, &scenario.name, Some(&about));
+    let mut here = RunSurroundings::new(&at, &scenario.name, Some(&about));
     here.agent = agent.clone();
     let work = Work { scenario, options, jobs, around: &here };
     let mut notice = Notice::new(at.clone(), scenario);
@@ -106,10 +106,10 @@ pub fn run(args: &Run) -> Result<(), Failure> {
     if let Some(lost) = agent.and_then(|agent| agent.lost()) {
         recorder.abandon();
         return Err(match lost {
-            Lost::Gone => Failure::Run(
+            AgentLoss::Gone => Failure::Run(
                 "the agent ended before the simulation did; no results are kept".into(),
             ),
-            Lost::Silent => Failure::Interrupted(
+            AgentLoss::Silent => Failure::Interrupted(
                 "interrupted while the agent did not answer; no results are kept".into(),
             ),
         });
@@ -240,7 +240,7 @@ fn interrupted(place: &Path, runs: &[RunRecord], scenario: &Scenario) -> String 
 }
 
 /// Prints what came out, the path of the report last.
-fn print(args: &Run, place: &Path, finished: &Finished, meter: &Meter) -> Result<(), Failure> {
+fn print(args: &Run, place: &Path, finished: &WrittenRun, meter: &Meter) -> Result<(), Failure> {
     let summary = &finished.summary;
     if !args.show.quiet {
         for empty in &finished.empty {
@@ -292,8 +292,8 @@ impl Recorder {
         }
     }
 
-    fn take(&mut self, left: Left) -> bool {
-        let Left { mut outcome, captures } = left;
+    fn take(&mut self, left: SeedOutput) -> bool {
+        let SeedOutput { mut outcome, captures } = left;
         let seed = outcome.record.seed;
         for warning in &outcome.warnings {
             if !self.said.contains(warning) {
@@ -331,7 +331,11 @@ impl Recorder {
         }
     }
 
-    fn finish(self, meter: &Meter, threads: usize) -> Result<(Finished, Vec<RunRecord>), Failure> {
+    fn finish(
+        self,
+        meter: &Meter,
+        threads: usize,
+    ) -> Result<(WrittenRun, Vec<RunRecord>), Failure> {
         let volatile = volatile(meter.elapsed().as_secs_f64(), threads);
         let dir = self.dir.expect("the directory is there until the run is finished");
         Ok((dir.finish(&self.runs, volatile)?, self.runs))

@@ -3,7 +3,7 @@
 use crate::args::{Input, Run, SeedArgs};
 use crate::failure::Failure;
 use crate::itself::loader;
-use forebay_scenario::{Error, Loaded, Problem, around, nearest, presets};
+use forebay_scenario::{Error, LoadedScenario, Problem, around, nearest, presets};
 use std::io::Read;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 impl Input {
     /// Reads and checks a point of its sweep, with its settings [`around`] which are those of the command line. The sweep itself is left out, so
     /// that many points are not read once for each of them.
-    pub fn load_point(&self, point: &[(String, String)]) -> Result<Loaded, Failure> {
+    pub fn load_point(&self, point: &[(String, String)]) -> Result<LoadedScenario, Failure> {
         let alone = [("sweep".to_string(), "{}".to_string())];
         let loaded = self.judge(point, if point.is_empty() { &[] } else { &alone })?;
         Ok(loaded.map_err(|mut error| {
@@ -33,7 +33,7 @@ impl Input {
         &self,
         point: &[(String, String)],
         after: &[(String, String)],
-    ) -> Result<Result<Loaded, Error>, Failure> {
+    ) -> Result<Result<LoadedScenario, Error>, Failure> {
         let sets = [around(&self.set, point).as_slice(), after].concat();
         if let Some(name) = &self.preset {
             return Ok(loader().text(&format!("preset {name}"), preset_text(name)?, &sets));
@@ -46,7 +46,7 @@ impl Input {
     }
 
     /// Reads and checks it.
-    pub fn load(&self) -> Result<Loaded, Failure> {
+    pub fn load(&self) -> Result<LoadedScenario, Failure> {
         self.load_point(&[])
     }
 
@@ -65,7 +65,7 @@ const CAPTURES: &str = "output.capture";
 
 impl Run {
     /// Reads and checks its scenario, with `--capture` as the setting that it stands for.
-    pub fn load(&self) -> Result<Loaded, Failure> {
+    pub fn load(&self) -> Result<LoadedScenario, Failure> {
         if self.capture.is_empty() {
             return self.input.load();
         }

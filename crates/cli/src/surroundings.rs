@@ -7,32 +7,32 @@ use forebay_laws::host_driver::lockstep::Line;
 use forebay_record::capture::CaptureFiles;
 use forebay_record::law_logs::LawLogFiles;
 use forebay_record::machine::free_memory;
-use forebay_record::{About, RecordError, RunRecord, save};
+use forebay_record::{RecordError, RunRecord, RunStart, save};
 use forebay_study::Surroundings;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Simulations whose results go to one run directory.
-pub struct Here<'a> {
+pub struct RunSurroundings<'a> {
     /// The run directory while it is written.
     pub dir: &'a Path,
     /// Title of the scenario.
     pub scenario: &'a str,
     /// Whether and as what to save there what a long simulation has so far.
-    pub save: Option<&'a About>,
+    pub save: Option<&'a RunStart>,
     /// The agent that runs host laws.
     pub agent: Option<Arc<Lockstep>>,
     began: Instant,
 }
 
-impl<'a> Here<'a> {
-    pub fn new(dir: &'a Path, scenario: &'a str, save: Option<&'a About>) -> Self {
+impl<'a> RunSurroundings<'a> {
+    pub fn new(dir: &'a Path, scenario: &'a str, save: Option<&'a RunStart>) -> Self {
         Self { dir, scenario, save, agent: None, began: clock::now() }
     }
 }
 
-impl Surroundings for Here<'_> {
+impl Surroundings for RunSurroundings<'_> {
     fn clock(&self) -> Duration {
         self.began.elapsed()
     }

@@ -39,7 +39,7 @@ pub fn trace(args: &Args) -> Result<(), Failure> {
     let Some(found) = follow(&log, flow.flow, flow.src, args.packet) else {
         return Err(no_packet(args, packets(&log, flow.flow, flow.src), record.end));
     };
-    let of = Of { args, log: &log, flow, trace: &found };
+    let of = TraceAnswer { args, log: &log, flow, trace: &found };
     match args.json {
         true => say::json(&of.json(seed)),
         false => say::data(&of.text()),
@@ -75,14 +75,14 @@ fn no_packet(args: &Args, sent: usize, end: Time) -> Failure {
 }
 
 /// An answer.
-struct Of<'a> {
+struct TraceAnswer<'a> {
     args: &'a Args,
     log: &'a Log,
     flow: &'a FlowRow,
     trace: &'a Trace,
 }
 
-impl Of<'_> {
+impl TraceAnswer<'_> {
     fn name(&self, node: u32) -> &str {
         self.log.names.get(node as usize).map_or("?", String::as_str)
     }

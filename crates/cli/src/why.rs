@@ -2,23 +2,23 @@
 
 mod collective;
 
-use crate::args::Why;
+use crate::args::WhyArgs;
 use crate::failure::Failure;
 use crate::{itself, say};
 use forebay_record::why::{
-    By, Line, OpenFlow, Whose, WhyRow, is_explained, lines, number_of, open_flows, open_lines,
-    open_sentence, sentence, sentences, share_of, slowest, slowest_rpcs,
+    Line, OpenFlow, PortGrouping, Subject, WhyRow, is_explained, lines, number_of, open_flows,
+    open_lines, open_sentence, sentence, sentences, share_of, slowest, slowest_rpcs,
 };
-use forebay_record::{About, ConnectionRow, FlowRow, RpcRow, RunDir, RunRecord};
+use forebay_record::{ConnectionRow, FlowRow, RpcRow, RunDir, RunRecord, RunStart};
 use forebay_sim::Options;
 use forebay_study::about::is_under_python;
-use forebay_study::why::{Answer, NoAnswer, Wanted, again};
+use forebay_study::why::{Answer, NoAnswer, WhyRequest, again};
 use forebay_units::{Span, Time, human};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
 /// The verb.
-pub fn why(args: &Why) -> Result<(), Failure> {
+pub fn why(args: &WhyArgs) -> Result<(), Failure> {
     let dir = &args.dir;
     if !dir.join("manifest.json").exists() {
         return Err(Failure::Input(format!(
@@ -64,14 +64,14 @@ pub fn why(args: &Why) -> Result<(), Failure> {
             answer
         }
     };
-    let of = Of { chosen: &chosen, about: &about, run, rows: &rows, waited: &waited };
+    let of = WhyAnswer { chosen: &chosen, about: &about, run, rows: &rows, waited: &waited };
     match args.json {
         true => say::json(&of.json()),
         false => say::data(&of.text()),
     }
 }
 
-fn failed(no: &NoAnswer, args: &Why, run: &RunRecord) -> Failure {
+fn failed(no: &NoAnswer, args: &WhyArgs, run: &RunRecord) -> Failure {
     match no {
         NoAnswer::Refused(why) => Failure::Input(why.to_string()),
         NoAnswer::Other { .. } => Failure::Run(format!(
@@ -84,9 +84,9 @@ fn failed(no: &NoAnswer, args: &Why, run: &RunRecord) -> Failure {
 }
 
 /// Flows and RPCs that were asked for, and how they are called.
-struct Chosen<'a> {
+struct FlowChoice<'a> {
     name: String,
-    wanted: Wanted,
+    wanted: WhyRequest,
     by_class: bool, // the slowest of each size class
     /// Unfinished flows among them, and the number of finished ones.
     open: (Vec<OpenFlow<'a>>, usize),
@@ -98,7 +98,7 @@ fn host(run: &RunRecord, host: u32) -> &str {
 }
 
 /// The RPC of a number.
-fn choose_rpc(run: &RunRecord, rpc: u32) -> Result<Chosen<'_>, Failure> {
+fn choose_rpc(run: &RunRecord, rpc: u32) -> Result<FlowChoice<'_>, Failure> {
     let wrong = |text: String| Failure::Input(format!("--rpc {rpc}: {text}"));
     let Some(row) = run.rpcs.get(rpc as usize) else {
         return Err(wrong(match run.rpcs.len() {
@@ -114,8 +114,8 @@ fn choose_rpc(run: &RunRecord, rpc: u32) -> Result<Chosen<'_>, Failure> {
     }
     let of = &run.connections[row.connection as usize];
     let name = format!("RPC {rpc}, {} {}", row.sizes(), ends_of(run, of));
-    let wanted = Wanted { flows: Vec::new(), rpcs: vec![rpc] };
-    Ok(Chosen { name, wanted, by_class: false, open: (Vec::new(), 0) })
+    let wanted = WhyRequest { flows: Vec::new(), rpcs: vec![rpc] };
+    Ok(FlowChoice { name, wanted, by_class: false, open: (Vec::new(), 0) })
 }
 
 fn ends_of(run: &RunRecord, of: &ConnectionRow) -> String {
@@ -123,7 +123,11 @@ fn ends_of(run: &RunRecord, of: &ConnectionRow) -> String {
 }
 
 /// Flows and RPCs that the options name, of those that began after the warm-up.
-fn choose<'a>(args: &Why, run: &'a RunRecord, about: &About) -> Result<Chosen<'a>, Failure> {
+fn choose<'a>(
+    args: &WhyArgs,
+    run: &'a RunRecord,
+    about: &RunStart,
+) -> Result<FlowChoice<'a>, Failure> {
     if let Some(rpc) = args.rpc {
         return choose_rpc(run, rpc);
     }
@@ -143,11 +147,11 @@ fn choose<'a>(args: &Why, run: &'a RunRecord, about: &About) -> Result<Chosen<'a
                     "flow {flow} has no end, so it has no completion time to explain"
                 )));
             }
-            let wanted = Wanted::default();
-            return Ok(Chosen { name, wanted, by_class: false, open: (open, 0) });
+            let wanted = WhyRequest::default();
+            return Ok(FlowChoice { name, wanted, by_class: false, open: (open, 0) });
         }
-        let wanted = Wanted { flows: vec![flow], rpcs: Vec::new() };
-        return Ok(Chosen { name, wanted, by_class: false, open: (Vec::new(), 1) });
+        let wanted = WhyRequest { flows: vec![flow], rpcs: Vec::new() };
+        return Ok(FlowChoice { name, wanted, by_class: false, open: (Vec::new(), 1) });
     }
     let (low, high) = args.size.unwrap_or((0, u64::MAX));
     let fits = |row: &&FlowRow| {
@@ -166,7 +170,7 @@ fn choose<'a>(args: &Why, run: &'a RunRecord, about: &About) -> Result<Chosen<'a
     let share = if args.p99 || args.size.is_none() { 0.01 } else { 1.0 };
     let most = |count| share_of(count, share);
     let rpcs = if args.size.is_some() { Vec::new() } else { slowest_rpcs(run, about.warmup, most) };
-    let wanted = Wanted { flows: slowest(&measured, about.warmup, bounds, most), rpcs };
+    let wanted = WhyRequest { flows: slowest(&measured, about.warmup, bounds, most), rpcs };
     let mut open = open_flows(run, about.warmup);
     open.retain(|one| (low..high).contains(&one.flow.size.get()));
     if wanted.is_empty() && open.is_empty() {
@@ -180,13 +184,13 @@ fn choose<'a>(args: &Why, run: &'a RunRecord, about: &About) -> Result<Chosen<'a
     }
     let name = if share < 1.0 { format!("slowest 1 % of {sizes}") } else { sizes };
     let complete = measured.len();
-    Ok(Chosen { name, wanted, by_class: args.size.is_none(), open: (open, complete) })
+    Ok(FlowChoice { name, wanted, by_class: args.size.is_none(), open: (open, complete) })
 }
 
 /// An answer.
-struct Of<'a> {
-    chosen: &'a Chosen<'a>,
-    about: &'a About,
+struct WhyAnswer<'a> {
+    chosen: &'a FlowChoice<'a>,
+    about: &'a RunStart,
     run: &'a RunRecord,
     rows: &'a [WhyRow],
     waited: &'a [(u32, u32)], // flows that began after others
@@ -201,27 +205,27 @@ const LONGEST_CHAIN: usize = 8;
 /// Flows in the list of the slowest.
 const SLOWEST: usize = 10;
 
-impl Of<'_> {
+impl WhyAnswer<'_> {
     fn all(&self) -> Vec<&WhyRow> {
         self.rows.iter().collect()
     }
 
-    fn flow(&self, whose: Whose) -> Option<&FlowRow> {
+    fn flow(&self, whose: Subject) -> Option<&FlowRow> {
         let at = self.run.flows.binary_search_by_key(&whose.flow()?, |row| row.flow).ok()?;
         self.run.flows.get(at)
     }
 
-    fn rpc(&self, whose: Whose) -> Option<&RpcRow> {
+    fn rpc(&self, whose: Subject) -> Option<&RpcRow> {
         self.run.rpcs.get(whose.rpc()? as usize)
     }
 
-    fn slowdown(&self, whose: Whose) -> f64 {
+    fn slowdown(&self, whose: Subject) -> f64 {
         let flow = self.flow(whose).and_then(FlowRow::slowdown);
         flow.or(self.rpc(whose).and_then(RpcRow::slowdown)).unwrap_or(0.0)
     }
 
     /// The rows of each flow or RPC, the slowest first.
-    fn each<'r>(&self, rows: &[&'r WhyRow]) -> Vec<(Whose, Vec<&'r WhyRow>)> {
+    fn each<'r>(&self, rows: &[&'r WhyRow]) -> Vec<(Subject, Vec<&'r WhyRow>)> {
         let of = rows.chunk_by(|a, b| a.of == b.of);
         let mut each: Vec<_> = of.map(|rows| (rows[0].of, rows.to_vec())).collect();
         each.sort_by(|a, b| self.slowdown(b.0).total_cmp(&self.slowdown(a.0)));
@@ -248,7 +252,7 @@ impl Of<'_> {
         let (mut flow, mut began) = (flow, None);
         while let Some(other) = self.waited_for(flow) {
             let (Some(row), Some(before)) =
-                (self.flow(Whose::Flow(flow)), self.flow(Whose::Flow(other)))
+                (self.flow(Subject::Flow(flow)), self.flow(Subject::Flow(other)))
             else {
                 break;
             };
@@ -309,9 +313,9 @@ impl Of<'_> {
         let number = number_of(rows).max(1);
         let of = if rows[0].of.flow().is_some() { "FCT" } else { "latency" };
         let total = if number == 1 { of.to_owned() } else { format!("mean {of}") };
-        table(self.run, text, &lines(rows.iter().copied(), By::Tier), number, &total);
+        table(self.run, text, &lines(rows.iter().copied(), PortGrouping::Tier), number, &total);
         let at_ports = rows.iter().copied().filter(|row| !row.port.is_empty());
-        let ports = lines(at_ports, By::Port);
+        let ports = lines(at_ports, PortGrouping::Port);
         if ports.len() > 1 {
             text.push_str("\nports that cost most\n");
             let sum: u128 = rows.iter().map(|row| u128::from(row.span.as_ps())).sum();
@@ -340,7 +344,7 @@ impl Of<'_> {
                 }
                 (None, None) => continue,
             };
-            let lines = lines(rows.iter().copied(), By::Port);
+            let lines = lines(rows.iter().copied(), PortGrouping::Port);
             let sum = lines.iter().map(|line| line.ps).sum::<u128>().max(1);
             let mostly = lines.first().map_or_else(String::new, |line| {
                 let share = human::percent(line.ps as f64 / sum as f64);
@@ -360,7 +364,7 @@ impl Of<'_> {
 
     fn json(&self) -> Value {
         let parts = |rows: &[&WhyRow]| -> Vec<Value> {
-            lines(rows.iter().copied(), By::Port).iter().map(line_as_json).collect()
+            lines(rows.iter().copied(), PortGrouping::Port).iter().map(line_as_json).collect()
         };
         let (mut flows, mut rpcs) = (Vec::new(), Vec::new());
         let rows = self.all();

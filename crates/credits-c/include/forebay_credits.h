@@ -294,4 +294,4 @@ uint64_t forebay_receiver_due(struct forebay_receiver *receiver);
 #endif  // __cplusplus
 
 #endif  /* FOREBAY_CREDITS_H */
-/* Made from declarations with hash a3d54d246a02b547. */
+/* Made from declarations with hash 96e650296f0edbaf. */

@@ -7,7 +7,7 @@
 #![allow(non_camel_case_types)] // As C has them.
 #![allow(unsafe_code)] // Exported names, and pointers of the caller: what must hold for them is said at each function.
 
-use forebay_credits::{Absurd, Limit, MESSAGE_BYTES, Message, Post, Receiver, Sender};
+use forebay_credits::{Limit, MESSAGE_BYTES, Message, Post, ProtocolError, Receiver, Sender};
 use forebay_linux::Root;
 use forebay_units::Time;
 use std::ffi::{CStr, c_char};
@@ -90,7 +90,7 @@ fn ns(time: Time) -> u64 {
     if time == Time::MAX { u64::MAX } else { time.as_ps().div_ceil(1000) }
 }
 
-fn result(of: Result<(), Absurd>) -> forebay_result {
+fn result(of: Result<(), ProtocolError>) -> forebay_result {
     if of.is_ok() { FOREBAY_OK } else { FOREBAY_ABSURD }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::meet::End;
 use crate::queue::{Corrupt, Header, Kind, LINE_BYTES, Reader, Writer};
-use forebay_credits::{Absurd, Account, Limit, Message, Post, Receiver, Sender};
+use forebay_credits::{Account, Limit, Message, Post, ProtocolError, Receiver, Sender};
 use forebay_laws::pool::PoolParams;
 use forebay_units::{Span, Time};
 use rustix::event::{Timespec, epoll};
@@ -55,21 +55,21 @@ pub enum Event {
         bytes: u64,
     },
     /// A connection ended, and why. Its requests are lost.
-    Ended(usize, Ended),
+    Ended(usize, EndReason),
 }
 
 /// Why a connection ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ended {
+pub enum EndReason {
     /// The other process is gone.
     Dead,
     /// The other process wrote a ring that cannot be.
     Corrupt,
     /// The other process sent an absurd credit message.
-    Absurd(Absurd),
+    Absurd(ProtocolError),
 }
 
-impl fmt::Display for Ended {
+impl fmt::Display for EndReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Dead => write!(f, "the peer is gone"),
@@ -79,16 +79,16 @@ impl fmt::Display for Ended {
     }
 }
 
-impl std::error::Error for Ended {}
+impl std::error::Error for EndReason {}
 
-impl From<Corrupt> for Ended {
+impl From<Corrupt> for EndReason {
     fn from(_: Corrupt) -> Self {
         Self::Corrupt
     }
 }
 
-impl From<Absurd> for Ended {
-    fn from(of: Absurd) -> Self {
+impl From<ProtocolError> for EndReason {
+    fn from(of: ProtocolError) -> Self {
         Self::Absurd(of)
     }
 }
@@ -228,9 +228,9 @@ impl Host {
         token: u64,
         bytes: u64,
         fill: impl FnOnce(&[AtomicU64]),
-    ) -> Result<bool, Ended> {
+    ) -> Result<bool, EndReason> {
         let Some(of) = self.peers.get_mut(peer).and_then(Option::as_mut) else {
-            return Err(Ended::Dead);
+            return Err(EndReason::Dead);
         };
         let (receiver, there) = (self.receiver.as_mut(), of.there.filter(|_| of.read));
         let mut rides = false;
@@ -322,7 +322,7 @@ impl Host {
                 .iter()
                 .position(|of| of.as_ref().is_some_and(|of| of.end.is_dead() && of.is_empty()))
             {
-                return Some(self.end(dead, Ended::Dead));
+                return Some(self.end(dead, EndReason::Dead));
             }
         }
         for _ in 0..self.peers.len() {
@@ -341,10 +341,10 @@ impl Host {
     }
 
     /// Reads control messages of a peer, up to the next message for the application.
-    fn look(&mut self, now: Time, at: usize) -> Result<Option<Event>, Ended> {
+    fn look(&mut self, now: Time, at: usize) -> Result<Option<Event>, EndReason> {
         self.pay(now, at);
         if self.peers[at].as_ref().is_some_and(|of| of.corrupt) {
-            return Err(Ended::Corrupt);
+            return Err(EndReason::Corrupt);
         }
         loop {
             let Some(of) = self.peers[at].as_mut().filter(|of| !of.shown) else { return Ok(None) };
@@ -367,7 +367,7 @@ impl Host {
             if self.sender.account(here).is_none() {
                 continue; // credits are off here
             }
-            let message = Message::decode(&bytes).map_err(Absurd::Garbage)?;
+            let message = Message::decode(&bytes).map_err(ProtocolError::Garbage)?;
             match (&message, &mut self.receiver, of.there) {
                 (Message::Ask { .. }, Some(receiver), Some(there)) => {
                     if receiver.message(now, there, &message)? {
@@ -381,14 +381,14 @@ impl Host {
     }
 
     /// The first record of a peer says whether it has this library.
-    fn first(&mut self, now: Time, at: usize, header: &Header) -> Result<Event, Ended> {
+    fn first(&mut self, now: Time, at: usize, header: &Header) -> Result<Event, EndReason> {
         let hello = match header.kind {
-            Kind::Control(bytes) => Some(Message::decode(&bytes).map_err(Absurd::Garbage)?),
+            Kind::Control(bytes) => Some(Message::decode(&bytes).map_err(ProtocolError::Garbage)?),
             Kind::Data => None,
         };
-        let here = self.sender.connect(now, hello.as_ref())?.ok_or(Ended::Corrupt)?;
+        let here = self.sender.connect(now, hello.as_ref())?.ok_or(EndReason::Corrupt)?;
         self.of_sender[here as usize] = at;
-        let Some(of) = &mut self.peers[at] else { return Err(Ended::Dead) };
+        let Some(of) = &mut self.peers[at] else { return Err(EndReason::Dead) };
         of.here = Some(here);
         if hello.is_some() {
             of.reader.pop(of.end.inward(), header);
@@ -427,7 +427,7 @@ impl Host {
         }
     }
 
-    fn end(&mut self, at: usize, why: Ended) -> Event {
+    fn end(&mut self, at: usize, why: EndReason) -> Event {
         self.remove(at);
         Event::Ended(at, why)
     }

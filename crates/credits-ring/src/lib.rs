@@ -11,6 +11,6 @@ pub mod host;
 pub mod meet;
 pub mod queue;
 
-pub use host::{Ended, Event, Host, Settings};
+pub use host::{EndReason, Event, Host, Settings};
 pub use meet::{End, Listener, connect, pair};
 pub use queue::Size;

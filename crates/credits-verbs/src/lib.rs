@@ -10,5 +10,5 @@
 mod link;
 mod sys;
 
-pub use link::{ADDRESS_BYTES, Address, Ended, Event, Link, Settings};
-pub use sys::{Device, Unavailable, devices};
+pub use link::{ADDRESS_BYTES, Address, EndReason, Event, Link, Settings};
+pub use sys::{Device, VerbsUnavailable, devices};

@@ -1,7 +1,7 @@
 //! One connection: requests and credits of both directions.
 
-use crate::sys::{Completion, Device, Memory, Pair, Queue, Remote, Unavailable};
-use forebay_credits::{Absurd, Limit, MESSAGE_BYTES, Message, Post, Receiver, Sender};
+use crate::sys::{Completion, Device, Memory, Pair, Queue, Remote, VerbsUnavailable};
+use forebay_credits::{Limit, MESSAGE_BYTES, Message, Post, ProtocolError, Receiver, Sender};
 use forebay_laws::pool::PoolParams;
 use forebay_units::Time;
 use std::collections::VecDeque;
@@ -68,9 +68,9 @@ impl Address {
     ///
     /// # Errors
     /// If they are none.
-    pub fn decode(bytes: &[u8; ADDRESS_BYTES]) -> Result<Self, Absurd> {
+    pub fn decode(bytes: &[u8; ADDRESS_BYTES]) -> Result<Self, ProtocolError> {
         if bytes[..8] != *GREETING {
-            return Err(Absurd::Unexpected);
+            return Err(ProtocolError::Unexpected);
         }
         let word = |at: usize| {
             u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
@@ -107,23 +107,23 @@ pub enum Event {
         bytes: u32,
     },
     /// The connection ended, and why. Its requests are lost.
-    Ended(Ended),
+    Ended(EndReason),
 }
 
 /// Why a connection ended.
 #[derive(Clone, PartialEq, Eq, Copy, Debug)]
-pub enum Ended {
+pub enum EndReason {
     /// A request failed: the status of its completion.
     Requests(u32),
     /// The queue pair of credit messages failed: the status of its completion.
     Credits(u32),
     /// The peer sent an absurd credit message.
-    Absurd(Absurd),
+    Absurd(ProtocolError),
     /// The library refused.
     Refused(&'static str),
 }
 
-impl fmt::Display for Ended {
+impl fmt::Display for EndReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Requests(of) => write!(f, "the connection failed: completion status {of}"),
@@ -136,18 +136,18 @@ impl fmt::Display for Ended {
     }
 }
 
-impl std::error::Error for Ended {}
+impl std::error::Error for EndReason {}
 
-impl From<Absurd> for Ended {
-    fn from(of: Absurd) -> Self {
+impl From<ProtocolError> for EndReason {
+    fn from(of: ProtocolError) -> Self {
         Self::Absurd(of)
     }
 }
 
-impl From<Unavailable> for Ended {
-    fn from(of: Unavailable) -> Self {
+impl From<VerbsUnavailable> for EndReason {
+    fn from(of: VerbsUnavailable) -> Self {
         match of {
-            Unavailable::Refused(what, _) => Self::Refused(what),
+            VerbsUnavailable::Refused(what, _) => Self::Refused(what),
             _ => Self::Refused("libibverbs"),
         }
     }
@@ -189,7 +189,7 @@ pub struct Link {
     free: VecDeque<u32>, // slots to send from
     control_free: u32,   // credit messages that may be sent
     owes: bool,
-    ended: Option<Ended>,
+    ended: Option<EndReason>,
     /// Totals since the start.
     pub traffic: Traffic,
 }
@@ -199,7 +199,7 @@ impl Link {
     ///
     /// # Errors
     /// If the device refuses.
-    pub fn new(device: &Rc<Device>, of: &Settings) -> Result<Self, Unavailable> {
+    pub fn new(device: &Rc<Device>, of: &Settings) -> Result<Self, VerbsUnavailable> {
         let words = (of.message as usize).div_ceil(64) * 8;
         let slots = (of.receives + of.sends) as usize;
         let memory = Rc::new(Memory::new(device, slots * words + CREDITS as usize * CREDIT_WORDS)?);
@@ -233,7 +233,7 @@ impl Link {
     ///
     /// # Errors
     /// If the device refuses.
-    pub fn address(&self) -> Result<Address, Unavailable> {
+    pub fn address(&self) -> Result<Address, VerbsUnavailable> {
         let (lid, _, gid) = self.device.port()?;
         let pair = self.requests.number();
         Ok(Address {
@@ -247,7 +247,7 @@ impl Link {
     ///
     /// # Errors
     /// If the device refuses, or the address is absurd.
-    pub fn connect(&mut self, now: Time, to: &Address) -> Result<bool, Ended> {
+    pub fn connect(&mut self, now: Time, to: &Address) -> Result<bool, EndReason> {
         let (_, index, _) = self.device.port()?;
         for slot in 0..self.settings.receives {
             self.receive(slot)?;
@@ -267,7 +267,7 @@ impl Link {
         Ok(hello.is_some())
     }
 
-    fn receive(&self, slot: u32) -> Result<(), Unavailable> {
+    fn receive(&self, slot: u32) -> Result<(), VerbsUnavailable> {
         self.requests.receive(
             CAME << KIND | u64::from(slot),
             slot as usize * self.words,
@@ -280,7 +280,7 @@ impl Link {
             + slot as usize * CREDIT_WORDS
     }
 
-    fn receive_credit(&self, slot: u32) -> Result<(), Unavailable> {
+    fn receive_credit(&self, slot: u32) -> Result<(), VerbsUnavailable> {
         self.credits.receive(CREDIT_CAME << KIND | u64::from(slot), self.credit_at(slot), 64)
     }
 
@@ -305,9 +305,9 @@ impl Link {
         now: Time,
         bytes: u32,
         fill: impl FnOnce(&[AtomicU64]),
-    ) -> Result<bool, Ended> {
+    ) -> Result<bool, EndReason> {
         if bytes > self.settings.message {
-            return Err(Ended::Refused("a message that is too long"));
+            return Err(EndReason::Refused("a message that is too long"));
         }
         let Some(slot) = self.free.pop_front() else { return Ok(false) };
         let at = (self.settings.receives + slot) as usize * self.words;
@@ -332,7 +332,7 @@ impl Link {
     /// # Errors
     /// If the device refuses.
     #[inline]
-    pub fn consumed(&mut self, now: Time, slot: u32, bytes: u32) -> Result<(), Ended> {
+    pub fn consumed(&mut self, now: Time, slot: u32, bytes: u32) -> Result<(), EndReason> {
         self.receive(slot)?;
         if let (Some(receiver), Some(there)) = (&mut self.receiver, self.there) {
             self.owes |= receiver.completed(now, there, bytes.into());
@@ -341,7 +341,7 @@ impl Link {
     }
 
     /// Sends the credit message that the peer is owed.
-    fn pay(&mut self, now: Time) -> Result<(), Ended> {
+    fn pay(&mut self, now: Time) -> Result<(), EndReason> {
         let (Some(receiver), Some(there), true) = (&mut self.receiver, self.there, self.owes)
         else {
             return Ok(());
@@ -354,7 +354,7 @@ impl Link {
         self.send_control(&message)
     }
 
-    fn send_control(&mut self, message: &Message) -> Result<(), Ended> {
+    fn send_control(&mut self, message: &Message) -> Result<(), EndReason> {
         self.control_free -= 1;
         self.traffic.control += 1;
         Ok(self.credits.send_inline(CREDIT_SENT << KIND, &message.encode())?)
@@ -374,7 +374,7 @@ impl Link {
         }
     }
 
-    fn look(&mut self, now: Time) -> Result<Option<Event>, Ended> {
+    fn look(&mut self, now: Time) -> Result<Option<Event>, EndReason> {
         if let Some(of) = self.sender.poll(now) {
             return Ok(Some(Event::Released { token: of.token, bytes: of.bytes }));
         }
@@ -398,13 +398,13 @@ impl Link {
         Ok(released.map(|of| Event::Released { token: of.token, bytes: of.bytes }))
     }
 
-    fn completed(&mut self, now: Time, of: Completion) -> Result<Option<Event>, Ended> {
+    fn completed(&mut self, now: Time, of: Completion) -> Result<Option<Event>, EndReason> {
         let (kind, slot) = (of.id >> KIND, of.id as u32);
         if of.status != 0 {
             return Err(if kind >= CREDIT_SENT {
-                Ended::Credits(of.status)
+                EndReason::Credits(of.status)
             } else {
-                Ended::Requests(of.status)
+                EndReason::Requests(of.status)
             });
         }
         match kind {
@@ -417,8 +417,8 @@ impl Link {
                     chunk.copy_from_slice(&word.load(Relaxed).to_ne_bytes());
                 }
                 let length = of.bytes as usize;
-                let message =
-                    Message::decode(bytes.get(..length).unwrap_or(&[])).map_err(Absurd::Garbage)?;
+                let message = Message::decode(bytes.get(..length).unwrap_or(&[]))
+                    .map_err(ProtocolError::Garbage)?;
                 self.receive_credit(slot)?;
                 self.credit_came(now, &message)?;
             }
@@ -432,19 +432,19 @@ impl Link {
         Ok(None)
     }
 
-    fn credit_came(&mut self, now: Time, message: &Message) -> Result<(), Ended> {
+    fn credit_came(&mut self, now: Time, message: &Message) -> Result<(), EndReason> {
         match (message, &mut self.receiver, self.there, self.here) {
             (Message::Ask { .. }, Some(receiver), Some(there), _) => {
                 self.owes |= receiver.message(now, there, message)?;
                 self.pay(now)
             }
             (_, _, _, Some(here)) => Ok(self.sender.message(now, here, message)?),
-            _ => Err(Absurd::Unexpected.into()),
+            _ => Err(ProtocolError::Unexpected.into()),
         }
     }
 
     /// Ends the connection: both queue pairs fail, and all credits are free.
-    fn end(&mut self, why: Ended) {
+    fn end(&mut self, why: EndReason) {
         self.ended = Some(why);
         self.requests.fail();
         self.credits.fail();
@@ -490,6 +490,6 @@ mod tests {
             let address = Address { requests, credits: 18, hello };
             assert_eq!(Address::decode(&address.encode()), Ok(address));
         }
-        assert_eq!(Address::decode(&[0; ADDRESS_BYTES]), Err(Absurd::Unexpected));
+        assert_eq!(Address::decode(&[0; ADDRESS_BYTES]), Err(ProtocolError::Unexpected));
     }
 }

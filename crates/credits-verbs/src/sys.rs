@@ -16,7 +16,7 @@ use std::sync::atomic::AtomicU64;
 
 /// Why there are no verbs.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Unavailable {
+pub enum VerbsUnavailable {
     /// The library is not installed.
     NoLibrary,
     /// The library lacks a function.
@@ -27,7 +27,7 @@ pub enum Unavailable {
     Refused(&'static str, i32),
 }
 
-impl fmt::Display for Unavailable {
+impl fmt::Display for VerbsUnavailable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoLibrary => write!(
@@ -46,7 +46,7 @@ impl fmt::Display for Unavailable {
     }
 }
 
-impl std::error::Error for Unavailable {}
+impl std::error::Error for VerbsUnavailable {}
 
 #[repr(C)]
 struct Context {
@@ -228,18 +228,18 @@ macro_rules! functions {
         }
 
         impl Functions {
-            fn load() -> Result<Self, Unavailable> {
+            fn load() -> Result<Self, VerbsUnavailable> {
                 // SAFETY: the name ends with 0. The library stays loaded for as long as the process lives.
                 let library = unsafe { dlopen(c"libibverbs.so.1".as_ptr(), RTLD_NOW | RTLD_LOCAL) };
                 if library.is_null() {
-                    return Err(Unavailable::NoLibrary);
+                    return Err(VerbsUnavailable::NoLibrary);
                 }
                 $(
                     let name = concat!(stringify!($name), "\0");
                     // SAFETY: the library is loaded, and the name ends with 0.
                     let $name = unsafe { dlsym(library, name.as_ptr().cast()) };
                     if $name.is_null() {
-                        return Err(Unavailable::NoFunction(stringify!($name)));
+                        return Err(VerbsUnavailable::NoFunction(stringify!($name)));
                     }
                     // SAFETY: the function of this name has this type, by verbs.h.
                     let $name = unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($of),*) -> $gives>($name) };
@@ -269,11 +269,11 @@ functions! {
     ibv_query_gid: fn(*mut Context, u8, c_int, *mut [u8; 16]) -> c_int;
 }
 
-fn errno(what: &'static str) -> Unavailable {
-    Unavailable::Refused(what, std::io::Error::last_os_error().raw_os_error().unwrap_or(0))
+fn errno(what: &'static str) -> VerbsUnavailable {
+    VerbsUnavailable::Refused(what, std::io::Error::last_os_error().raw_os_error().unwrap_or(0))
 }
 
-fn found<T>(of: *mut T, what: &'static str) -> Result<NonNull<T>, Unavailable> {
+fn found<T>(of: *mut T, what: &'static str) -> Result<NonNull<T>, VerbsUnavailable> {
     NonNull::new(of).ok_or_else(|| errno(what))
 }
 
@@ -281,7 +281,7 @@ fn found<T>(of: *mut T, what: &'static str) -> Result<NonNull<T>, Unavailable> {
 ///
 /// # Errors
 /// If the library is not there.
-pub fn devices() -> Result<Vec<String>, Unavailable> {
+pub fn devices() -> Result<Vec<String>, VerbsUnavailable> {
     let of = Functions::load()?;
     let mut names = Vec::new();
     each_device(of, |name, _| {
@@ -327,7 +327,7 @@ impl Device {
     ///
     /// # Errors
     /// If there is none, or the library is not there or refuses.
-    pub fn open(name: Option<&str>) -> Result<Rc<Self>, Unavailable> {
+    pub fn open(name: Option<&str>) -> Result<Rc<Self>, VerbsUnavailable> {
         let of = Functions::load()?;
         let mut opened = None;
         each_device(of, |known, device| {
@@ -339,7 +339,7 @@ impl Device {
             wanted
         });
         let (name, context) =
-            opened.ok_or_else(|| Unavailable::NoDevice(name.map(String::from)))?;
+            opened.ok_or_else(|| VerbsUnavailable::NoDevice(name.map(String::from)))?;
         let context = found(context, "ibv_open_device")?;
         // SAFETY: the context is open.
         let domain = match found(unsafe { (of.ibv_alloc_pd)(context.as_ptr()) }, "ibv_alloc_pd") {
@@ -357,7 +357,7 @@ impl Device {
     ///
     /// # Errors
     /// If the library refuses.
-    pub fn port(&self) -> Result<(u16, u8, [u8; 16]), Unavailable> {
+    pub fn port(&self) -> Result<(u16, u8, [u8; 16]), VerbsUnavailable> {
         let mut port = PortAttr {
             state: 0,
             max_mtu: 0,
@@ -416,7 +416,7 @@ impl Memory {
     ///
     /// # Errors
     /// If the library refuses.
-    pub fn new(device: &Rc<Device>, words: usize) -> Result<Self, Unavailable> {
+    pub fn new(device: &Rc<Device>, words: usize) -> Result<Self, VerbsUnavailable> {
         const LOCAL_WRITE: c_int = 1;
         let memory: Box<[AtomicU64]> = (0..words + 8).map(|_| AtomicU64::new(0)).collect();
         let first = memory.as_ptr().addr().wrapping_neg() % 64 / 8;
@@ -472,7 +472,7 @@ impl Queue {
     ///
     /// # Errors
     /// If the library refuses.
-    pub fn new(device: &Rc<Device>, room: u32) -> Result<Rc<Self>, Unavailable> {
+    pub fn new(device: &Rc<Device>, room: u32) -> Result<Rc<Self>, VerbsUnavailable> {
         let room = c_int::try_from(room).unwrap_or(c_int::MAX);
         // SAFETY: the context is open; there is no channel.
         let cq = unsafe {
@@ -486,7 +486,7 @@ impl Queue {
     /// # Errors
     /// If the device is broken.
     #[inline]
-    pub fn poll(&self) -> Result<Option<Completion>, Unavailable> {
+    pub fn poll(&self) -> Result<Option<Completion>, VerbsUnavailable> {
         const WITH_IMM: u32 = 2;
         const RECV: u32 = 1 << 7;
         let mut wc = Wc::default();
@@ -507,7 +507,7 @@ impl Queue {
                     immediate,
                 }))
             }
-            _ => Err(Unavailable::Refused("ibv_poll_cq", 0)),
+            _ => Err(VerbsUnavailable::Refused("ibv_poll_cq", 0)),
         }
     }
 }
@@ -554,7 +554,7 @@ impl Pair {
         memory: &Rc<Memory>,
         sends: u32,
         receives: u32,
-    ) -> Result<Self, Unavailable> {
+    ) -> Result<Self, VerbsUnavailable> {
         const RELIABLE: u32 = 2;
         let device = &queue.device;
         let cap = Cap {
@@ -585,11 +585,16 @@ impl Pair {
         Ok(pair)
     }
 
-    fn modify(&self, to: &mut QpAttr, mask: c_int, what: &'static str) -> Result<(), Unavailable> {
+    fn modify(
+        &self,
+        to: &mut QpAttr,
+        mask: c_int,
+        what: &'static str,
+    ) -> Result<(), VerbsUnavailable> {
         // SAFETY: the pair is alive, and the structure is whole.
         match unsafe { (self.queue.device.of.ibv_modify_qp)(self.qp.as_ptr(), to, mask) } {
             0 => Ok(()),
-            error => Err(Unavailable::Refused(what, error)),
+            error => Err(VerbsUnavailable::Refused(what, error)),
         }
     }
 
@@ -603,7 +608,7 @@ impl Pair {
     ///
     /// # Errors
     /// If the library refuses.
-    pub fn connect(&self, to: &Remote, psn: u32, gid_index: u8) -> Result<(), Unavailable> {
+    pub fn connect(&self, to: &Remote, psn: u32, gid_index: u8) -> Result<(), VerbsUnavailable> {
         const MTU_1024: u32 = 3;
         let mut ready = attributes(2);
         ready.path_mtu = MTU_1024;
@@ -639,7 +644,7 @@ impl Pair {
     /// # Errors
     /// If the library refuses.
     #[inline]
-    pub fn receive(&self, id: u64, at: usize, bytes: u32) -> Result<(), Unavailable> {
+    pub fn receive(&self, id: u64, at: usize, bytes: u32) -> Result<(), VerbsUnavailable> {
         let mut part = self.memory.sge(at, bytes);
         let mut wr = RecvWr { wr_id: id, next: null_mut(), sg_list: &mut part, num_sge: 1 };
         let mut bad = null_mut();
@@ -651,7 +656,7 @@ impl Pair {
                 .post_recv
                 .map_or(-1, |post| post(self.qp.as_ptr(), &mut wr, &mut bad))
         };
-        if error == 0 { Ok(()) } else { Err(Unavailable::Refused("ibv_post_recv", error)) }
+        if error == 0 { Ok(()) } else { Err(VerbsUnavailable::Refused("ibv_post_recv", error)) }
     }
 
     /// Sends bytes of the memory from word `at` on, with a counter if there is one.
@@ -665,7 +670,7 @@ impl Pair {
         at: usize,
         bytes: u32,
         immediate: Option<u32>,
-    ) -> Result<(), Unavailable> {
+    ) -> Result<(), VerbsUnavailable> {
         self.post(id, self.memory.sge(at, bytes), 0, immediate)
     }
 
@@ -673,7 +678,7 @@ impl Pair {
     ///
     /// # Errors
     /// If the library refuses.
-    pub fn send_inline(&self, id: u64, bytes: &[u8; 24]) -> Result<(), Unavailable> {
+    pub fn send_inline(&self, id: u64, bytes: &[u8; 24]) -> Result<(), VerbsUnavailable> {
         const INLINE: u32 = 8;
         let part = Sge { address: bytes.as_ptr().addr() as u64, length: 24, lkey: 0 };
         bytes.as_ptr().expose_provenance();
@@ -686,7 +691,7 @@ impl Pair {
         mut part: Sge,
         flags: u32,
         immediate: Option<u32>,
-    ) -> Result<(), Unavailable> {
+    ) -> Result<(), VerbsUnavailable> {
         const SIGNALED: u32 = 2;
         const SEND: u32 = 2;
         const SEND_WITH_IMM: u32 = 3;
@@ -709,7 +714,7 @@ impl Pair {
                 .post_send
                 .map_or(-1, |post| post(self.qp.as_ptr(), &mut wr, &mut bad))
         };
-        if error == 0 { Ok(()) } else { Err(Unavailable::Refused("ibv_post_send", error)) }
+        if error == 0 { Ok(()) } else { Err(VerbsUnavailable::Refused("ibv_post_send", error)) }
     }
 }
 

@@ -5,7 +5,7 @@ use core::fmt;
 
 /// Why a connection is to be ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Absurd {
+pub enum ProtocolError {
     /// The bytes are no message.
     Garbage(Garbage),
     /// More credits were returned than are outstanding.
@@ -25,7 +25,7 @@ pub enum Absurd {
     Unexpected,
 }
 
-impl fmt::Display for Absurd {
+impl fmt::Display for ProtocolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Garbage(of) => of.fmt(f),
@@ -43,9 +43,9 @@ impl fmt::Display for Absurd {
     }
 }
 
-impl core::error::Error for Absurd {}
+impl core::error::Error for ProtocolError {}
 
-impl From<Garbage> for Absurd {
+impl From<Garbage> for ProtocolError {
     fn from(of: Garbage) -> Self {
         Self::Garbage(of)
     }

@@ -35,7 +35,7 @@ pub enum Post {
 
 /// The peer returned more credits than are outstanding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Forged;
+pub struct ForgedReturn;
 
 /// A pool law with the requests of its connection. The owner calls [`Account::wake`] at [`Account::due`].
 #[derive(Clone, Debug)]
@@ -191,13 +191,13 @@ impl Account {
         now: Time,
         counter: u32,
         mut back: impl FnMut(Request),
-    ) -> Result<(), Forged> {
+    ) -> Result<(), ForgedReturn> {
         let more = counter.wrapping_sub(self.returned).cast_signed();
         if more <= 0 {
             return Ok(());
         }
         if u64::from(more.cast_unsigned()) > self.outstanding {
-            return Err(Forged);
+            return Err(ForgedReturn);
         }
         let mut left = u64::from(more.cast_unsigned());
         while let Some(oldest) = requests.front(&self.posted) {

@@ -42,14 +42,14 @@ mod requests;
 mod returns;
 mod sender;
 
-pub use absurd::Absurd;
+pub use absurd::ProtocolError;
 pub use account::{ACCOUNT_STATE, ACTIVE, Account, Post};
 pub use limit::{Cache, Limit, NoLimit, OTHERS_PERCENT, parse_size};
 pub use message::{Garbage, MESSAGE_BYTES, MOST_LINES, Message, Shares, VERSION};
 pub use receiver::{HEAL, KEEP, RECEIVER_STATE, Receiver, ReceiverCounts, SCAN};
 pub use requests::{Counts, Request, Requests};
 pub use returns::{Returns, Timing};
-pub use sender::{Released, SENDER_STATE, Sender};
+pub use sender::{ReleasedRequest, SENDER_STATE, Sender};
 
 use forebay_laws::params::ParamError;
 use forebay_laws::pool::PoolParams;

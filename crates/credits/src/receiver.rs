@@ -7,7 +7,7 @@
 //!
 //! Invariant: nothing is allocated after the start. Every call takes constant time, [`Receiver::poll`] at most [`SCAN`] steps.
 
-use crate::absurd::Absurd;
+use crate::absurd::ProtocolError;
 use crate::fifo::{LINK_STATE, Timers};
 use crate::limit::Limit;
 use crate::message::{MOST_LINES, Message, Shares};
@@ -300,16 +300,16 @@ impl Receiver {
         now: Time,
         connection: u32,
         message: &Message,
-    ) -> Result<bool, Absurd> {
+    ) -> Result<bool, ProtocolError> {
         let Message::Ask { connection: number, epoch, answer, .. } = *message else {
-            return Err(Absurd::Unexpected);
+            return Err(ProtocolError::Unexpected);
         };
         if number != connection || !self.is_connected(connection) {
-            return Err(Absurd::Connection);
+            return Err(ProtocolError::Connection);
         }
         let slot = &mut self.slots[connection as usize];
         if epoch.wrapping_sub(slot.epoch).cast_signed() > 0 {
-            return Err(Absurd::Epoch);
+            return Err(ProtocolError::Epoch);
         }
         if epoch == slot.epoch {
             slot.acked = epoch;

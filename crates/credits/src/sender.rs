@@ -3,8 +3,8 @@
 //! Invariant: nothing is allocated after the start. Every call takes constant time, apart from the requests that come back with it.
 //! A sender is used by one thread, so there is no lock.
 
-use crate::absurd::Absurd;
-use crate::account::{ACCOUNT_STATE, Account, Forged, Post};
+use crate::absurd::ProtocolError;
+use crate::account::{ACCOUNT_STATE, Account, ForgedReturn, Post};
 use crate::fifo::{LINK_STATE, Timers};
 use crate::message::{Message, Shares};
 use crate::receiver::HEAL;
@@ -25,7 +25,7 @@ const NONE: u32 = u32::MAX;
 
 /// A request that may be posted now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Released {
+pub struct ReleasedRequest {
     /// Of which connection.
     pub connection: u32,
     /// Name that the application gave the request.
@@ -115,11 +115,15 @@ impl Sender {
     ///
     /// # Errors
     /// If the message is no first one.
-    pub fn connect(&mut self, now: Time, hello: Option<&Message>) -> Result<Option<u32>, Absurd> {
+    pub fn connect(
+        &mut self,
+        now: Time,
+        hello: Option<&Message>,
+    ) -> Result<Option<u32>, ProtocolError> {
         let shares = match hello {
             None => None,
             Some(Message::Hello { connection, shares }) => Some((*connection, *shares)),
-            Some(_) => return Err(Absurd::Unexpected),
+            Some(_) => return Err(ProtocolError::Unexpected),
         };
         let at = self.free;
         let Some(slot) = self.slots.get_mut(at as usize) else { return Ok(None) };
@@ -215,14 +219,19 @@ impl Sender {
     /// # Panics
     /// If there is no such connection.
     #[inline]
-    pub fn counter(&mut self, now: Time, connection: u32, counter: u32) -> Result<(), Absurd> {
+    pub fn counter(
+        &mut self,
+        now: Time,
+        connection: u32,
+        counter: u32,
+    ) -> Result<(), ProtocolError> {
         let slot = &mut self.slots[connection as usize];
         let Some(account) = &mut slot.account else { return Ok(()) };
         let (outstanding, before) = (account.totals().outstanding, account.charged());
         match account.counted(&mut self.requests, now, counter, |_| {}) {
-            Err(Forged) => {
+            Err(ForgedReturn) => {
                 let returned = counter.wrapping_sub(before.wrapping_sub(outstanding as u32));
-                return Err(Absurd::Returned { outstanding, returned });
+                return Err(ProtocolError::Returned { outstanding, returned });
             }
             Ok(()) if account.totals().outstanding == outstanding => return Ok(()),
             Ok(()) => {}
@@ -251,17 +260,22 @@ impl Sender {
     ///
     /// # Panics
     /// If there is no such connection.
-    pub fn message(&mut self, now: Time, connection: u32, message: &Message) -> Result<(), Absurd> {
+    pub fn message(
+        &mut self,
+        now: Time,
+        connection: u32,
+        message: &Message,
+    ) -> Result<(), ProtocolError> {
         let Message::Credit { connection: number, returned, shares, acknowledge } = *message else {
-            return Err(Absurd::Unexpected);
+            return Err(ProtocolError::Unexpected);
         };
         let slot = &mut self.slots[connection as usize];
-        let Some(account) = &slot.account else { return Err(Absurd::Unexpected) };
+        let Some(account) = &slot.account else { return Err(ProtocolError::Unexpected) };
         if number != slot.peer {
-            return Err(Absurd::Connection);
+            return Err(ProtocolError::Connection);
         }
         if shares.line != account.cache().0 {
-            return Err(Absurd::Line);
+            return Err(ProtocolError::Line);
         }
         self.counter(now, connection, returned)?;
         self.shares(now, connection, &shares);
@@ -297,7 +311,7 @@ impl Sender {
 
     /// A request that may be posted now, if there is one. Call it again until there is none.
     #[inline]
-    pub fn poll(&mut self, now: Time) -> Option<Released> {
+    pub fn poll(&mut self, now: Time) -> Option<ReleasedRequest> {
         while let Some(&connection) = self.ready.front() {
             let slot = &mut self.slots[connection as usize];
             let account = slot.account.as_mut();
@@ -306,7 +320,7 @@ impl Sender {
                     slot.pause = 0;
                     self.set_ask(connection, 0, now.saturating_add(self.heal));
                 }
-                return Some(Released { connection, token: of.token, bytes: of.bytes });
+                return Some(ReleasedRequest { connection, token: of.token, bytes: of.bytes });
             }
             slot.flags &= !READY;
             self.ready.pop_front();

@@ -1,7 +1,7 @@
 //! The run: windows, threads, boundaries.
 
 use crate::barrier::Barrier;
-use crate::link::{Flying, LinkId, LinkSpec, NodeId};
+use crate::link::{InFlight, LinkId, LinkSpec, NodeId};
 use crate::link_rings::{LinkRings, Outbox};
 use crate::node::{EngineAccess, Node};
 use crate::plan::{Pace, Plan, PlanError, Tuning};
@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-/// Stop early once this many things are done ([`Out::done`](crate::Out::done)) and nothing that has begun is left to end ([`Out::begins`](crate::Out::begins)), at the next
+/// Stop early once this many things are done ([`Emitter::done`](crate::Emitter::done)) and nothing that has begun is left to end ([`Emitter::begins`](crate::Emitter::begins)), at the next
 /// multiple of `grain`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Goal {
@@ -25,7 +25,7 @@ pub struct Goal {
 
 /// How an advance ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum AdvanceEnd {
     /// Everything before this time has been handled: the time of the call.
     Reached(Time),
     /// The goal was met; everything before this multiple of the grain has been handled.
@@ -176,8 +176,8 @@ impl<N: Node> Engine<N> {
 
     /// Handles every event before `until`, or stops early as `goal` or `watch` say. `until` is a forced boundary:
     /// afterwards nodes and links may be changed.
-    pub fn advance(&mut self, until: Time, goal: Option<Goal>, watch: &Watch) -> Ended {
-        let crew = Crew {
+    pub fn advance(&mut self, until: Time, goal: Option<Goal>, watch: &Watch) -> AdvanceEnd {
+        let crew = Workers {
             shards: &self.shards,
             mail: &self.mail,
             pace: self.pace,
@@ -209,9 +209,9 @@ impl<N: Node> Engine<N> {
             }
         }
         self.now = match ended {
-            Ended::Reached(at) | Ended::Done(at) | Ended::Stopped(at) => at,
-            Ended::Idle if until == Time::MAX => self.now,
-            Ended::Idle => until,
+            AdvanceEnd::Reached(at) | AdvanceEnd::Done(at) | AdvanceEnd::Stopped(at) => at,
+            AdvanceEnd::Idle if until == Time::MAX => self.now,
+            AdvanceEnd::Idle => until,
         };
         ended
     }
@@ -242,7 +242,7 @@ impl<N: Node> Engine<N> {
         }
     }
 
-    /// Things done so far ([`Out::done`](crate::Out::done)).
+    /// Things done so far ([`Emitter::done`](crate::Emitter::done)).
     pub fn done(&self) -> u64 {
         self.shards.iter().map(|s| lock(s).rings.done).sum()
     }
@@ -269,11 +269,11 @@ impl<N: Node> EngineAccess<N> for Engine<N> {
         &mut exclusive(&mut self.shards[usize::from(shard)]).rings.slab
     }
 
-    fn drain_link(&mut self, link: LinkId) -> Vec<Flying<N::Item>> {
+    fn drain_link(&mut self, link: LinkId) -> Vec<InFlight<N::Item>> {
         self.owner(link).rings.drain(link)
     }
 
-    fn push_link(&mut self, link: LinkId, flying: &Flying<N::Item>) {
+    fn push_link(&mut self, link: LinkId, flying: &InFlight<N::Item>) {
         self.owner(link).rings.put_back(link, flying);
     }
 
@@ -310,7 +310,7 @@ fn reports(shards: usize) -> Vec<Report> {
 
 /// One advance, seen by all its threads. Everything here is read in the same state by all of them after a barrier,
 /// so each takes the same decision.
-struct Crew<'a, N: Node> {
+struct Workers<'a, N: Node> {
     shards: &'a [Mutex<Shard<N>>],
     mail: &'a [Boxes<N::Item>; 2],
     pace: Pace,
@@ -327,7 +327,7 @@ struct Crew<'a, N: Node> {
 /// What all threads agree to do next.
 enum Step {
     Run { window: Window, tiny: bool },
-    End(Ended),
+    End(AdvanceEnd),
 }
 
 /// Events from `start` to the end of each side.
@@ -337,8 +337,8 @@ struct Window {
     ends: [Time; 2],
 }
 
-impl<N: Node> Crew<'_, N> {
-    fn lead(&self) -> (Ended, u64) {
+impl<N: Node> Workers<'_, N> {
+    fn lead(&self) -> (AdvanceEnd, u64) {
         for me in 0..self.shards.len() {
             self.report(me, 0, [self.now; 2], &mut lock(&self.shards[me]));
         }
@@ -458,14 +458,14 @@ impl<N: Node> Crew<'_, N> {
             .map_or(Time::MAX, Time::from_ps);
         let reached = reports[0].reached();
         let [mut until, mut boundary] = [self.until; 2];
-        let mut met = Ended::Reached(until);
+        let mut met = AdvanceEnd::Reached(until);
         if let Some(Goal { done, grain }) = self.goal {
             // Windows also end at every multiple of the grain, so the window in which the last thing was done ends in
             // the grain of that moment, whatever the windows are.
             let all_ended = sum(reports, |r| &r.begun) == sum(reports, |r| &r.ended);
             if all_ended && sum(reports, |r| &r.done) >= done {
                 until = until.min(reached[0].max(reached[1]).round_up(grain));
-                met = Ended::Done(until);
+                met = AdvanceEnd::Done(until);
             }
             boundary = until.min(next.saturating_add(Span::from_ps(1)).round_up(grain));
         }
@@ -473,11 +473,11 @@ impl<N: Node> Crew<'_, N> {
             // Both sides stop where the further one is.
             until = reached[0].max(reached[1]);
             boundary = boundary.min(until);
-            met = Ended::Stopped(until);
+            met = AdvanceEnd::Stopped(until);
         }
         if next >= until {
-            return Step::End(if next == Time::MAX && matches!(met, Ended::Reached(_)) {
-                Ended::Idle
+            return Step::End(if next == Time::MAX && matches!(met, AdvanceEnd::Reached(_)) {
+                AdvanceEnd::Idle
             } else {
                 met
             });

@@ -20,7 +20,7 @@
 //! Two players return a ball. A link takes 1 us.
 //!
 //! ```
-//! use forebay_engine::{Engine, LinkId, LinkSpec, Node, NodeId, Out, Tuning, Watch};
+//! use forebay_engine::{Engine, LinkId, LinkSpec, Node, NodeId, Emitter, Tuning, Watch};
 //! use forebay_units::{Span, Time};
 //!
 //! struct Player { serves: bool, to_other: LinkId, hits: u32 }
@@ -28,11 +28,11 @@
 //! impl Node for Player {
 //!     type Item = u32; // how often the ball was hit
 //!     fn next_timer(&self) -> Time { if self.serves { Time::ZERO } else { Time::MAX } }
-//!     fn timer<O: Out<u32>>(&mut self, now: Time, out: &mut O) {
+//!     fn timer<O: Emitter<u32>>(&mut self, now: Time, out: &mut O) {
 //!         self.serves = false;
 //!         out.push(self.to_other, now, &1);
 //!     }
-//!     fn arrive<O: Out<u32>>(&mut self, now: Time, _port: u32, ball: &mut u32, out: &mut O) {
+//!     fn arrive<O: Emitter<u32>>(&mut self, now: Time, _port: u32, ball: &mut u32, out: &mut O) {
 //!         self.hits += 1;
 //!         out.push(self.to_other, now, &(*ball + 1));
 //!     }
@@ -69,8 +69,8 @@ mod slab;
 mod spread;
 
 pub use digest::{Digest, combine};
-pub use engine::{Ended, Engine, EngineStats, Goal, Watch};
-pub use link::{Flying, LinkId, LinkSpec, NodeId, Out};
+pub use engine::{AdvanceEnd, Engine, EngineStats, Goal, Watch};
+pub use link::{Emitter, InFlight, LinkId, LinkSpec, NodeId};
 pub use link_rings::LinkRings;
 pub use node::{EngineAccess, LAST_STAGE, Node, Visitor};
 pub use plan::{Plan, PlanError, Tuning};

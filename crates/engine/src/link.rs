@@ -26,7 +26,7 @@ pub struct LinkSpec {
 
 /// An item on a link, and when it arrives.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Flying<I> {
+pub struct InFlight<I> {
     /// When it arrives.
     pub at: Time,
     /// The item.
@@ -36,7 +36,7 @@ pub struct Flying<I> {
 }
 
 /// Where a node puts what it sends.
-pub trait Out<I> {
+pub trait Emitter<I> {
     /// `item` leaves onto `link` at `at` and arrives when the link's lookahead has passed.
     ///
     /// `at` is not before the event (or the deferred departure) that caused it, and on one link it never goes back.
@@ -66,6 +66,6 @@ pub trait Out<I> {
     /// Something has begun that must have ended before a [`crate::Goal`] is met, whatever else is done.
     fn begins(&mut self);
 
-    /// What one [`Out::begins`] has announced is over, at this node or at another one, and later than it began.
+    /// What one [`Emitter::begins`] has announced is over, at this node or at another one, and later than it began.
     fn ends(&mut self);
 }

@@ -1,6 +1,6 @@
 //! The links that arrive at one shard, and the post to the others.
 
-use crate::link::{Flying, LinkId, Out};
+use crate::link::{Emitter, InFlight, LinkId};
 use crate::prefetch::prefetch;
 use crate::rare::{missing, rarely};
 use crate::ring::{Pool, Ring};
@@ -9,7 +9,7 @@ use forebay_units::Time;
 
 /// An item on its way to another shard.
 #[derive(Clone, Copy)]
-pub(crate) struct Mail<I> {
+pub(crate) struct CrossShardItem<I> {
     pub link: LinkId,
     pub at: Time,
     pub item: I,
@@ -18,7 +18,7 @@ pub(crate) struct Mail<I> {
 /// What one shard sends to another.
 #[derive(Default)]
 pub(crate) struct Outbox<I> {
-    mail: Vec<Mail<I>>,
+    mail: Vec<CrossShardItem<I>>,
     words: Vec<(usize, SlotWords)>, // of the letters of these numbers
 }
 
@@ -123,7 +123,7 @@ impl<I: Copy + Default> LinkRings<I> {
         let words = self.slab.detach((self.slot_of)(&mut item));
         let Outbox { mail, words: all } = &mut self.outbox[usize::from(shard)];
         all.extend(words.map(|words| (mail.len(), words)));
-        mail.push(Mail { link, at, item });
+        mail.push(CrossShardItem { link, at, item });
     }
 
     /// Process `process` has something to do at `at`.
@@ -139,7 +139,7 @@ impl<I: Copy + Default> LinkRings<I> {
     /// Mail from another shard, which is emptied.
     pub(crate) fn deliver(&mut self, post: &mut Outbox<I>) {
         let mut words = post.words.drain(..).peekable();
-        for (nth, Mail { link, at, mut item }) in post.mail.drain(..).enumerate() {
+        for (nth, CrossShardItem { link, at, mut item }) in post.mail.drain(..).enumerate() {
             if let Some((_, words)) = words.next_if(|(of, _)| *of == nth) {
                 self.slab.attach((self.slot_of)(&mut item), Some(&words));
             }
@@ -148,7 +148,7 @@ impl<I: Copy + Default> LinkRings<I> {
     }
 
     /// Puts back what was drained.
-    pub(crate) fn put_back(&mut self, link: LinkId, flying: &Flying<I>) {
+    pub(crate) fn put_back(&mut self, link: LinkId, flying: &InFlight<I>) {
         let mut item = flying.item;
         self.slab.attach((self.slot_of)(&mut item), flying.words.as_ref());
         self.fill(link, flying.at, &item);
@@ -215,11 +215,11 @@ impl<I: Copy + Default> LinkRings<I> {
 
     /// The links in `[first, end)` whose rings are not empty, ascending.
     #[inline]
-    pub(crate) fn filled(&self, first: u32, end: u32) -> Filled<'_> {
+    pub(crate) fn filled(&self, first: u32, end: u32) -> FilledLinks<'_> {
         let word = first / 64;
         let bits =
             self.filled.get(word as usize).copied().unwrap_or(0) & (u64::MAX << (first % 64));
-        Filled { words: &self.filled, word, bits, end }
+        FilledLinks { words: &self.filled, word, bits, end }
     }
 
     pub(crate) fn watch(&mut self, process: u32) {
@@ -256,14 +256,14 @@ impl<I: Copy + Default> LinkRings<I> {
     }
 
     /// Takes everything off a link, in order.
-    pub(crate) fn drain(&mut self, link: LinkId) -> Vec<Flying<I>> {
+    pub(crate) fn drain(&mut self, link: LinkId) -> Vec<InFlight<I>> {
         let mut all = Vec::new();
         while self.head_at(link) != Time::MAX {
             let at = self.head_at(link);
             let mut item = I::default();
             self.pop(link, &mut item);
             let words = self.slab.detach((self.slot_of)(&mut item));
-            all.push(Flying { at, item, words });
+            all.push(InFlight { at, item, words });
         }
         all
     }
@@ -273,7 +273,7 @@ impl<I: Copy + Default> LinkRings<I> {
     }
 }
 
-impl<I: Copy + Default> Out<I> for LinkRings<I> {
+impl<I: Copy + Default> Emitter<I> for LinkRings<I> {
     #[inline(always)]
     fn push(&mut self, link: LinkId, at: Time, item: &I) {
         self.pushed += 1;
@@ -326,14 +326,14 @@ impl<I: Copy + Default> Out<I> for LinkRings<I> {
 }
 
 /// Iterator over the links of a range whose rings are not empty.
-pub(crate) struct Filled<'a> {
+pub(crate) struct FilledLinks<'a> {
     words: &'a [u64],
     word: u32,
     bits: u64,
     end: u32,
 }
 
-impl Iterator for Filled<'_> {
+impl Iterator for FilledLinks<'_> {
     type Item = LinkId;
 
     #[inline]

@@ -1,6 +1,6 @@
 //! What the engine runs.
 
-use crate::link::{Flying, LinkId, NodeId, Out};
+use crate::link::{Emitter, InFlight, LinkId, NodeId};
 use crate::link_rings::LinkRings;
 use crate::slab::Slab;
 use forebay_units::Time;
@@ -28,7 +28,7 @@ pub trait Node: Send {
 
     /// An item arrives over in-port `port`; the node may change it and send it on. It first serves what departs up to
     /// `now` where that matters.
-    fn arrive<O: Out<Self::Item>>(
+    fn arrive<O: Emitter<Self::Item>>(
         &mut self,
         now: Time,
         port: u32,
@@ -42,7 +42,7 @@ pub trait Node: Send {
     }
 
     /// Handles every timer due at `now`; afterwards `next_timer` is later than `now`.
-    fn timer<O: Out<Self::Item>>(&mut self, _now: Time, _out: &mut O) {
+    fn timer<O: Emitter<Self::Item>>(&mut self, _now: Time, _out: &mut O) {
         unreachable!("a node with timers handles them");
     }
 
@@ -60,7 +60,7 @@ pub trait Node: Send {
     fn prefetch(&self, _stage: u32, _rings: &LinkRings<Self::Item>) {}
 
     /// Serves every deferred departure that starts at or before `now`.
-    fn depart<O: Out<Self::Item>>(&mut self, _now: Time, _out: &mut O) {}
+    fn depart<O: Emitter<Self::Item>>(&mut self, _now: Time, _out: &mut O) {}
 }
 
 /// Something that is done to one node, whatever its kind.
@@ -81,10 +81,10 @@ pub trait EngineAccess<N: Node> {
     fn slab_mut(&mut self, id: NodeId) -> &mut Slab;
 
     /// Takes everything that is on a link, in order of arrival.
-    fn drain_link(&mut self, link: LinkId) -> Vec<Flying<N::Item>>;
+    fn drain_link(&mut self, link: LinkId) -> Vec<InFlight<N::Item>>;
 
     /// Puts an item on a link, after what is there.
-    fn push_link(&mut self, link: LinkId, flying: &Flying<N::Item>);
+    fn push_link(&mut self, link: LinkId, flying: &InFlight<N::Item>);
 
     /// To be called after changes, before the next advance.
     fn refresh(&mut self);

@@ -2,8 +2,8 @@
 //!
 //! For tests only: the same nodes and links must give the same digest here and in [`crate::Engine`].
 
-use crate::engine::{Ended, Goal};
-use crate::link::{Flying, LinkId, LinkSpec, NodeId, Out};
+use crate::engine::{AdvanceEnd, Goal};
+use crate::link::{Emitter, InFlight, LinkId, LinkSpec, NodeId};
 use crate::node::{EngineAccess, Node};
 use crate::shard::Class;
 use crate::slab::Slab;
@@ -33,7 +33,7 @@ impl<I: Copy> Heap<I> {
     }
 }
 
-impl<I: Copy> Out<I> for Heap<I> {
+impl<I: Copy> Emitter<I> for Heap<I> {
     fn push(&mut self, link: LinkId, at: Time, item: &I) {
         self.put(link, at + self.links[link.0 as usize].lookahead, item);
     }
@@ -93,12 +93,12 @@ impl<N: Node> Reference<N> {
     }
 
     /// As [`crate::Engine::advance`].
-    pub fn advance(&mut self, until: Time, goal: Option<Goal>) -> Ended {
+    pub fn advance(&mut self, until: Time, goal: Option<Goal>) -> AdvanceEnd {
         let mut until = until;
         let mut met = false;
         while let Some(&Reverse((at, class, node, link, sequence))) = self.heap.keys.peek() {
             if at >= until {
-                return if met { Ended::Done(until) } else { Ended::Reached(until) };
+                return if met { AdvanceEnd::Done(until) } else { AdvanceEnd::Reached(until) };
             }
             self.heap.keys.pop();
             let target = &mut self.nodes[node as usize];
@@ -127,7 +127,7 @@ impl<N: Node> Reference<N> {
                 until = until.min((at + forebay_units::Span::from_ps(1)).round_up(goal.grain));
             }
         }
-        if met { Ended::Done(until) } else { Ended::Idle }
+        if met { AdvanceEnd::Done(until) } else { AdvanceEnd::Idle }
     }
 
     /// All nodes in canonical order.
@@ -145,7 +145,7 @@ impl<N: Node> EngineAccess<N> for Reference<N> {
         &mut self.heap.slab
     }
 
-    fn drain_link(&mut self, link: LinkId) -> Vec<Flying<N::Item>> {
+    fn drain_link(&mut self, link: LinkId) -> Vec<InFlight<N::Item>> {
         let mine = |key: &Reverse<Key>| key.0.1 == Class::Arrival && key.0.3 == link.0;
         let mut taken: Vec<Key> = self.heap.keys.iter().filter(|k| mine(k)).map(|k| k.0).collect();
         self.heap.keys.retain(|key| !mine(key));
@@ -154,12 +154,12 @@ impl<N: Node> EngineAccess<N> for Reference<N> {
         let mut flying = |key: Key| {
             let mut item = items.remove(&key.4).expect("an arrival happens once");
             let words = slab.detach(N::slot(&mut item));
-            Flying { at: key.0, item, words }
+            InFlight { at: key.0, item, words }
         };
         taken.into_iter().map(&mut flying).collect()
     }
 
-    fn push_link(&mut self, link: LinkId, flying: &Flying<N::Item>) {
+    fn push_link(&mut self, link: LinkId, flying: &InFlight<N::Item>) {
         let mut item = flying.item;
         self.heap.slab.attach(N::slot(&mut item), flying.words.as_ref());
         self.heap.put(link, flying.at, &item);

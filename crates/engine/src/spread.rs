@@ -4,14 +4,14 @@
 const MOST_UNEVEN: f64 = 1.05;
 
 /// A process of a place.
-struct Rooted {
+struct RootedProcess {
     place: u32,
     keeper: usize, // the process that it stays with, most often itself
     process: usize,
 }
 
 /// What has been dealt to whom.
-struct Deal<'a> {
+struct Assignment<'a> {
     weight: &'a [f64],
     share: f64, // of the work of places, for each shard
     load: Vec<f64>,
@@ -37,13 +37,13 @@ pub(crate) fn spread(
         Some(to) if places[to as usize] == places[p] => to as usize,
         _ => p,
     };
-    let mut rooted: Vec<Rooted> = (0..places.len())
+    let mut rooted: Vec<RootedProcess> = (0..places.len())
         .filter(|p| places[*p] != u32::MAX)
-        .map(|p| Rooted { place: places[p], keeper: keeper(p), process: p })
+        .map(|p| RootedProcess { place: places[p], keeper: keeper(p), process: p })
         .collect();
     rooted.sort_unstable_by_key(|r| (r.place, r.keeper, r.process));
     let rooted_total: f64 = rooted.iter().map(|r| weight[r.process]).sum();
-    let mut deal = Deal {
+    let mut deal = Assignment {
         weight,
         share: rooted_total / shards as f64,
         load: vec![0.0; shards],
@@ -59,22 +59,22 @@ pub(crate) fn spread(
     (deal.shard, imbalance)
 }
 
-impl Deal<'_> {
+impl Assignment<'_> {
     fn busiest(&self) -> f64 {
         self.load.iter().copied().fold(0.0, f64::max)
     }
 
-    fn weigh(&self, group: &[Rooted]) -> f64 {
+    fn weigh(&self, group: &[RootedProcess]) -> f64 {
         group.iter().map(|r| self.weight[r.process]).sum()
     }
 
-    fn give(&mut self, to: usize, group: &[Rooted]) {
+    fn give(&mut self, to: usize, group: &[RootedProcess]) {
         self.load[to] += self.weigh(group);
         group.iter().for_each(|r| self.shard[r.process] = to as u16);
     }
 
     /// Each place goes to the shard in whose share its middle lies.
-    fn whole(&mut self, rooted: &[Rooted]) {
+    fn whole(&mut self, rooted: &[RootedProcess]) {
         let (mut current, mut passed) = (0, 0.0);
         for group in rooted.chunk_by(|a, b| a.place == b.place) {
             let weight = self.weigh(group);
@@ -89,7 +89,7 @@ impl Deal<'_> {
 
     /// Deals places to shards, and splits a place that does not fit: each shard gets what it lacks, and of each kind of process as many go here
     /// as there, as far as that is possible.
-    fn parts(&mut self, rooted: &[Rooted], places: &mut [u32]) {
+    fn parts(&mut self, rooted: &[RootedProcess], places: &mut [u32]) {
         let full = self.share * (2.0 - MOST_UNEVEN);
         let mut next = rooted.last().map_or(0, |last| last.place) + 1;
         for group in rooted.chunk_by(|a, b| a.place == b.place) {

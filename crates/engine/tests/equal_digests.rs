@@ -2,8 +2,8 @@
 
 use forebay_engine::reference::Reference;
 use forebay_engine::{
-    Digest, Ended, Engine, EngineAccess, Goal, LinkId, LinkSpec, Node, NodeId, Out, SlotWords,
-    Tuning, Watch, combine,
+    AdvanceEnd, Digest, Emitter, Engine, EngineAccess, Goal, LinkId, LinkSpec, Node, NodeId,
+    SlotWords, Tuning, Watch, combine,
 };
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Span, Time};
@@ -33,7 +33,7 @@ impl Toy {
         Span::from_ps((1 + word % (5_000 / self.tick)) * self.tick)
     }
 
-    fn send(&mut self, now: Time, word: u64, out: &mut impl Out<Ball>) {
+    fn send(&mut self, now: Time, word: u64, out: &mut impl Emitter<Ball>) {
         if self.outs.is_empty() {
             return;
         }
@@ -54,7 +54,7 @@ fn words_of(word: u64) -> Option<SlotWords> {
     word.is_multiple_of(4).then(|| [0, 1, 2, 3].map(|nth| Stream::at(word, nth)))
 }
 
-fn push(link: LinkId, at: Time, word: u64, out: &mut impl Out<Ball>) {
+fn push(link: LinkId, at: Time, word: u64, out: &mut impl Emitter<Ball>) {
     let mut ball = Ball { word, slot: 0 };
     if let Some(words) = words_of(word) {
         ball.slot = out.slab().allocate();
@@ -78,7 +78,7 @@ impl Node for Toy {
         self.deferred.iter().map(|d| d.0).min().unwrap_or(Time::MAX)
     }
 
-    fn arrive<O: Out<Ball>>(&mut self, now: Time, port: u32, ball: &mut Ball, out: &mut O) {
+    fn arrive<O: Emitter<Ball>>(&mut self, now: Time, port: u32, ball: &mut Ball, out: &mut O) {
         let Ball { word: item, slot } = *ball;
         let next = out.next().map(|ball| ball.slot);
         out.slab().prefetch(next.unwrap_or(0));
@@ -100,7 +100,7 @@ impl Node for Toy {
         }
     }
 
-    fn timer<O: Out<Ball>>(&mut self, now: Time, out: &mut O) {
+    fn timer<O: Emitter<Ball>>(&mut self, now: Time, out: &mut O) {
         self.depart(now, out);
         self.timers.retain(|t| *t != now);
         self.digest.add(now.as_ps(), 1);
@@ -108,7 +108,7 @@ impl Node for Toy {
         self.send(now, Stream::at(self.digest.value(), self.handled), out);
     }
 
-    fn depart<O: Out<Ball>>(&mut self, now: Time, out: &mut O) {
+    fn depart<O: Emitter<Ball>>(&mut self, now: Time, out: &mut O) {
         self.deferred.sort_by_key(|d| d.0);
         while let Some(&(start, which, word)) = self.deferred.first().filter(|d| d.0 <= now) {
             self.deferred.remove(0);
@@ -164,7 +164,12 @@ fn digest(nodes: Vec<Toy>) -> (u64, u64) {
     (combine(nodes.into_iter().map(|n| n.digest)), handled)
 }
 
-fn windowed(seed: u64, tuning: Tuning, until: Time, goal: Option<Goal>) -> ((u64, u64), Ended) {
+fn windowed(
+    seed: u64,
+    tuning: Tuning,
+    until: Time,
+    goal: Option<Goal>,
+) -> ((u64, u64), AdvanceEnd) {
     let (nodes, links, places) = network(seed);
     let mut engine = Engine::new(nodes, &links, &places, tuning).unwrap();
     engine.advance(Time::from_ps(until.as_ps() / 3), goal, &Watch::default());

@@ -3,7 +3,7 @@
 //! Buffers of 1,500 B in a cache of 12 MiB, two ways of twelve for the NIC. A ring of so many of them (65,536 if nothing is said: footnote 4 of CARC, APNet 2025), of which
 //! so many wait to be read (4,096): `time target/release/examples/buffer_touch [RING [WAITING]]`, or under `valgrind --tool=cachegrind` for instructions.
 
-use forebay_host::memory::buffers::{BufferCache, Capacity, Posted, Refresh, Reuse};
+use forebay_host::memory::buffers::{BufferCache, Capacity, PostedBuffers, Refresh, Reuse};
 use std::collections::VecDeque;
 
 /// Frames that are written and read.
@@ -15,7 +15,7 @@ fn main() {
     let waiting: usize = sizes.next().unwrap_or(4_096).min(ring) as usize;
     let capacity = Capacity { cache: (12 << 20) / 1_536, ddio: (2 << 20) / 1_536 };
     let mut cache = BufferCache::new(capacity, ring, Refresh::Write);
-    let mut posted = Posted::new(0..ring, Reuse::Fifo);
+    let mut posted = PostedBuffers::new(0..ring, Reuse::Fifo);
     let mut unread = VecDeque::with_capacity(waiting);
     for _ in 0..FRAMES {
         if unread.len() == waiting {

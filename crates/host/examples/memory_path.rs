@@ -4,7 +4,7 @@
 //! `time target/release/examples/memory_path`, or under `valgrind --tool=callgrind` for instructions per step.
 
 use forebay_host::memory::settings::AntagonistSettings;
-use forebay_host::memory::{Handling, Landed, MemoryPath, MemorySettings, Read};
+use forebay_host::memory::{Handling, MemoryPath, MemorySettings, PacketInMemory, ReadBytes};
 use forebay_units::{Span, Time};
 use forebay_wire::{FlowId, Packet};
 
@@ -25,10 +25,10 @@ fn main() {
             path.offer(now, &packet);
             next += apart;
         }
-        while let Some(Landed { packet, .. }) = path.take_packet() {
+        while let Some(PacketInMemory { packet, .. }) = path.take_packet() {
             packets += 1;
             path.replenish(1);
-            let read = Read { flow: packet.flow.0, bytes: u64::from(packet.size), upto: 0 };
+            let read = ReadBytes { flow: packet.flow.0, bytes: u64::from(packet.size), upto: 0 };
             path.deliver(now, read.flow, read, Handling::of(1));
         }
         while path.take_read().is_some() {}

@@ -36,11 +36,11 @@ mod recent;
 pub mod settings;
 mod transmit;
 
-pub use iio::Landed;
+pub use iio::PacketInMemory;
 pub use limit::Limit;
 pub use nics::Nics;
-pub use path::{MemoryPath, Now, Totals};
-pub use readers::{Handling, Read};
+pub use path::{MemoryPath, PathState, Totals};
+pub use readers::{Handling, ReadBytes};
 pub use receive_queue::{QueueTotals, Refusal};
 pub use settings::MemorySettings;
 

@@ -47,13 +47,13 @@ pub struct ReadyList {
 /// Most hosts have few flows and serve them in a cycle. Then a word of bits is all.
 #[derive(Clone, Debug, Default)]
 pub struct ReadyFlows {
-    top: u64,                // topmost word of the cycle; otherwise zero if no flow is ready
-    rest: Option<Box<Rest>>, // none: a cycle of slots that fit the word
-    cursor: u32,             // the slot after the one that was served last
+    top: u64,                   // topmost word of the cycle; otherwise zero if no flow is ready
+    rest: Option<Box<Backlog>>, // none: a cycle of slots that fit the word
+    cursor: u32,                // the slot after the one that was served last
 }
 
 #[derive(Clone, Debug)]
-enum Rest {
+enum Backlog {
     Cycle(Levels),
     Queue(VecDeque<u32>),
     Heap(Heap),
@@ -81,9 +81,9 @@ impl ReadyFlows {
     fn new(order: PullOrder, class: u8) -> Self {
         let rest = match order {
             PullOrder::RoundRobin => None,
-            PullOrder::Fifo => Some(Rest::Queue(VecDeque::new())),
-            PullOrder::Srpt => Some(Rest::Heap(Heap::default())),
-            PullOrder::Fq { .. } => Some(Rest::Fair(FairQueue::of_class(class))),
+            PullOrder::Fifo => Some(Backlog::Queue(VecDeque::new())),
+            PullOrder::Srpt => Some(Backlog::Heap(Heap::default())),
+            PullOrder::Fq { .. } => Some(Backlog::Fair(FairQueue::of_class(class))),
         };
         Self { rest: rest.map(Box::new), ..Self::default() }
     }
@@ -98,16 +98,16 @@ impl ReadyFlows {
     #[inline]
     fn settle(&mut self) {
         self.top = match self.rest.as_deref() {
-            Some(Rest::Queue(slots)) => u64::from(!slots.is_empty()),
-            Some(Rest::Heap(heap)) => u64::from(heap.slots.len() > usize::from(heap.taken)),
-            Some(Rest::Fair(queue)) => u64::from(!queue.is_empty()),
-            None | Some(Rest::Cycle(_)) => self.top,
+            Some(Backlog::Queue(slots)) => u64::from(!slots.is_empty()),
+            Some(Backlog::Heap(heap)) => u64::from(heap.slots.len() > usize::from(heap.taken)),
+            Some(Backlog::Fair(queue)) => u64::from(!queue.is_empty()),
+            None | Some(Backlog::Cycle(_)) => self.top,
         };
     }
 
     fn heap(&mut self) -> &mut Heap {
         match self.rest.as_deref_mut() {
-            Some(Rest::Heap(heap)) => heap,
+            Some(Backlog::Heap(heap)) => heap,
             _ => unreachable!("only SRPT has a heap"),
         }
     }
@@ -194,7 +194,7 @@ impl ReadyList {
 
     /// A flow that was taken sends nothing now, because its class is paused. It is added again when it may go on.
     pub fn put_aside(&mut self, slot: u32) {
-        if let Some(Rest::Fair(queue)) = self.flows.rest.as_deref_mut() {
+        if let Some(Backlog::Fair(queue)) = self.flows.rest.as_deref_mut() {
             fair(&mut self.fair).put_aside(queue, slot);
         }
     }
@@ -235,10 +235,10 @@ impl ReadyList {
     fn take_of_rest(&mut self, now: Time) -> Option<u32> {
         let ReadyFlows { top, rest, cursor } = &mut self.flows;
         let slot = match rest.as_deref_mut()? {
-            Rest::Cycle(levels) => return levels.take(top, *cursor),
-            Rest::Queue(slots) => slots.pop_front(),
-            Rest::Heap(_) => return self.take_shortest(),
-            Rest::Fair(queue) => fair(&mut self.fair).take(queue, now),
+            Backlog::Cycle(levels) => return levels.take(top, *cursor),
+            Backlog::Queue(slots) => slots.pop_front(),
+            Backlog::Heap(_) => return self.take_shortest(),
+            Backlog::Fair(queue) => fair(&mut self.fair).take(queue, now),
         };
         self.flows.settle();
         slot
@@ -288,12 +288,12 @@ impl ReadyList {
             None => {
                 let mut levels = Levels::default();
                 levels.insert(top, slot);
-                *rest = Some(Box::new(Rest::Cycle(levels)));
+                *rest = Some(Box::new(Backlog::Cycle(levels)));
             }
-            Some(Rest::Cycle(levels)) => levels.insert(top, slot),
-            Some(Rest::Queue(slots)) => slots.push_back(slot),
-            Some(Rest::Heap(_)) => self.join_heap(slot),
-            Some(Rest::Fair(queue)) => fair(&mut self.fair).add(queue, now, slot),
+            Some(Backlog::Cycle(levels)) => levels.insert(top, slot),
+            Some(Backlog::Queue(slots)) => slots.push_back(slot),
+            Some(Backlog::Heap(_)) => self.join_heap(slot),
+            Some(Backlog::Fair(queue)) => fair(&mut self.fair).add(queue, now, slot),
         }
         self.flows.settle();
     }
@@ -302,9 +302,11 @@ impl ReadyList {
     #[inline(never)]
     fn rejoin(&mut self, slot: u32) {
         match self.flows.rest.as_deref_mut() {
-            Some(Rest::Queue(slots)) => slots.push_front(slot),
-            Some(Rest::Fair(queue)) => fair(&mut self.fair).put_back(queue, slot),
-            None | Some(Rest::Cycle(_) | Rest::Heap(_)) => return self.join(Time::ZERO, slot),
+            Some(Backlog::Queue(slots)) => slots.push_front(slot),
+            Some(Backlog::Fair(queue)) => fair(&mut self.fair).put_back(queue, slot),
+            None | Some(Backlog::Cycle(_) | Backlog::Heap(_)) => {
+                return self.join(Time::ZERO, slot);
+            }
         }
         self.flows.settle();
     }

@@ -4,7 +4,7 @@
 //! Between that, the caller chooses the order of everything that a network decides.
 
 use crate::kinds::Operation;
-use crate::op::{Op, Step, Take};
+use crate::op::{DataUse, Op, Step};
 use crate::schedule::Schedule;
 use forebay_units::Bytes;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -512,7 +512,7 @@ impl<'a> Run<'a> {
         if (part, at, bytes) != (sent_part, sent_at, sent_bytes) {
             return Err(Fault::Differs { recv, sent: message.op });
         }
-        let adds = take == Take::Reduce || self.schedule.operation() == Operation::AllToAll;
+        let adds = take == DataUse::Reduce || self.schedule.operation() == Operation::AllToAll;
         let index = self.index(rank, channel);
         for (segment, new) in self.segments(channel, at, bytes).zip(&message.data) {
             let at = (self.cuts[channel as usize][segment], channel);

@@ -39,7 +39,7 @@ pub use collective::Collective;
 pub use error::Error;
 pub use group::Group;
 pub use kinds::{Algorithm, MOST_BYTES, MOST_CHANNELS, MOST_RANKS, Meaning, Operation, Ratio};
-pub use op::{Op, Step, Take};
+pub use op::{DataUse, Op, Step};
 pub use parts::Parts;
 pub use schedule::Schedule;
 pub use steps::Steps;

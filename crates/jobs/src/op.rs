@@ -34,7 +34,7 @@ pub enum Op {
         /// Payload, as the sender sends it.
         bytes: Bytes,
         /// Use of the data.
-        take: Take,
+        take: DataUse,
     },
     /// Takes this long. Zero: joins what it waits for.
     Compute(Span),
@@ -54,7 +54,7 @@ impl Op {
 
 /// Use of received data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Take {
+pub enum DataUse {
     /// Added to the rank's own.
     Reduce,
     /// Stored in the place of the rank's own.

@@ -1,7 +1,7 @@
 //! Stages of a schedule, in closed form: one piece received, one piece sent.
 
 use crate::kinds::{Algorithm, Operation};
-use crate::op::Take;
+use crate::op::DataUse;
 use crate::schedule::Schedule;
 
 /// Parts that go to a rank or come from it.
@@ -42,7 +42,7 @@ pub(crate) enum Join {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stage {
     pub recv: Option<Piece>,
-    pub take: Take,
+    pub take: DataUse,
     pub send: Option<Piece>,
     pub gate: Gate,
     /// Whether what is received is sent on, message by message.
@@ -53,7 +53,7 @@ pub(crate) struct Stage {
 impl Stage {
     const EMPTY: Self = Self {
         recv: None,
-        take: Take::Store,
+        take: DataUse::Store,
         send: None,
         gate: Gate::Open,
         forwards: false,
@@ -101,7 +101,7 @@ impl Schedule {
         let part = self.back(rank, back);
         Some(Stage {
             recv: one(self.back(rank, 1), self.back(part, 1)),
-            take: if nth < reducing { Take::Reduce } else { Take::Store },
+            take: if nth < reducing { DataUse::Reduce } else { DataUse::Store },
             send: one(self.next(rank, 1), part),
             gate: if nth == 0 { Gate::Open } else { Gate::Before },
             forwards: nth + 1 < steps,
@@ -150,7 +150,7 @@ impl Schedule {
         let (from, to) = (self.back(rank, distance), self.next(rank, distance));
         let gathers = self.operation == Operation::AllGather;
         let reduces = matches!(self.operation, Operation::AllReduce | Operation::ReduceScatter);
-        let take = if reduces { Take::Reduce } else { Take::Store };
+        let take = if reduces { DataUse::Reduce } else { DataUse::Store };
         Some(match (phase, self.operation) {
             (0, _) => {
                 Stage { recv: one(from, if gathers { from } else { rank }), take, ..Stage::EMPTY }
@@ -186,7 +186,7 @@ impl Schedule {
             let join = if above.is_some() { Join::Received } else { Join::None };
             return Some(Stage {
                 recv: above.and_then(all),
-                take: Take::Reduce,
+                take: DataUse::Reduce,
                 join,
                 ..Stage::EMPTY
             });
@@ -207,10 +207,10 @@ impl Schedule {
             Stage { recv, take, send, gate: Gate::Join, forwards: false, join }
         };
         if nth < halving {
-            return Some(exchange(paired >> (nth + 1), false, Take::Reduce));
+            return Some(exchange(paired >> (nth + 1), false, DataUse::Reduce));
         }
         if nth < halving + doubling {
-            return Some(exchange(1 << (nth - halving), true, Take::Store));
+            return Some(exchange(1 << (nth - halving), true, DataUse::Store));
         }
         let send = above.and_then(all)?;
         (nth == halving + doubling).then_some(Stage {

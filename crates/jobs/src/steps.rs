@@ -1,6 +1,6 @@
 //! Operations of one rank on one channel, one after another.
 
-use crate::op::{Op, Step, Take};
+use crate::op::{DataUse, Op, Step};
 use crate::schedule::Schedule;
 use crate::stages::{Gate, Join, Piece, Stage};
 use forebay_units::{Bytes, Span};
@@ -139,7 +139,7 @@ impl Steps {
     }
 
     /// Message `nth` of a piece; received if there is a use for it.
-    fn message(&self, piece: Piece, nth: u64, take: Option<Take>) -> Op {
+    fn message(&self, piece: Piece, nth: u64, take: Option<DataUse>) -> Op {
         let (start, length) = self.extent(piece);
         let Piece { peer, part, .. } = piece;
         let done = nth * self.schedule.parts.message; // less than the length

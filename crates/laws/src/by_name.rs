@@ -175,7 +175,7 @@ macro_rules! registry {
                 match &self.log {
                     None => self.start_alone(now, at, acts),
                     Some(log) => $of::Boxed(alloc::boxed::Box::new($crate::outside::Boxed::Logged(
-                        $crate::log::Logged::start(self, log, now, at, acts),
+                        $crate::log::LoggedLaw::start(self, log, now, at, acts),
                     ))),
                 }
             }

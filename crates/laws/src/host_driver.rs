@@ -14,14 +14,14 @@ pub mod lockstep;
 
 use crate::Acts;
 use crate::host::{
-    Counter, Counters, Echo, Host, HostAct, HostEvent, HostParams, HostSeen, HostStart, Reading,
-    Side, Signal, Watched,
+    Counter, Counters, Echo, Host, HostAct, HostEvent, HostParams, HostSeen, HostStart,
+    LawReadings, Reading, Side, Signal,
 };
 use forebay_units::{Span, Time};
 
 /// Outcome of a level write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Written {
+pub struct LevelWrite {
     /// End of the write. A time before the driver's own counts as the driver's.
     pub at: Time,
     /// Whether the level is in force; otherwise the one before still is.
@@ -34,7 +34,7 @@ pub trait Plant {
     fn read(&mut self, now: Time, side: Side, counter: Counter, of: &Counters) -> Option<Reading>;
 
     /// Puts a throttle level in force.
-    fn write_level(&mut self, now: Time, level: u8) -> Written;
+    fn write_level(&mut self, now: Time, level: u8) -> LevelWrite;
 }
 
 /// Time that the plant's operations take beyond what the plant itself reports.
@@ -150,7 +150,7 @@ impl Driver {
     }
 
     /// The law's signals beside their targets, if it watches this direction.
-    pub fn watched(&self, side: Side) -> Option<Watched> {
+    pub fn watched(&self, side: Side) -> Option<LawReadings> {
         self.law.watched().filter(|_| self.law.side() == side)
     }
 

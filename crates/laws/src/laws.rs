@@ -6,8 +6,8 @@ use crate::grant::{self, Grant, GrantLaw, GrantParams};
 use crate::group::{self, Group, GroupLaw, GroupParams};
 use crate::host::{self, Host, HostLaw, HostParams};
 use crate::kernel::{ModuleLaw, Program};
-use crate::log::{Compared, Log, ReplayError, Replayed, Role, behind_magic, compare_of};
-use crate::outside::typed::Typed;
+use crate::log::{Compared, Log, ReplayError, ReplayedLog, Role, behind_magic, compare_of};
+use crate::outside::typed::TypedLaw;
 use crate::outside::{OpenRole, OutsideLaw};
 use crate::params::{LawInfo, NamedLaw, ParamError, ParamTable};
 use crate::pool::{self, Pool, PoolLaw, PoolParams};
@@ -146,7 +146,7 @@ impl fmt::Display for NameTaken {
 impl core::error::Error for NameTaken {}
 
 /// Where the laws of a role are.
-trait Listed: OpenRole {
+trait HasRegistry: OpenRole {
     fn built_in() -> &'static [LawInfo];
     fn entries(laws: &Laws) -> &Vec<Entry<Self>>;
     fn entries_mut(laws: &mut Laws) -> &mut Vec<Entry<Self>>;
@@ -154,7 +154,7 @@ trait Listed: OpenRole {
 
 macro_rules! listed {
     ($($role:ident $name:ident $trait:ident $params:ident $add:ident $add_doc:literal;)+) => {
-        $(impl Listed for $role {
+        $(impl HasRegistry for $role {
             fn built_in() -> &'static [LawInfo] {
                 $name::LAWS
             }
@@ -187,7 +187,7 @@ macro_rules! listed {
                 L: $trait + fmt::Debug + Send + Sync + 'static,
                 L::Params: ParamTable + Send + Sync + 'static,
             {
-                self.with::<$role>(Arc::new(Typed::<L, L::Params>::new(L::NAME, file)))
+                self.with::<$role>(Arc::new(TypedLaw::<L, L::Params>::new(L::NAME, file)))
             })+
 
             /// Laws of a role in the order of lists, those from outside last.
@@ -251,7 +251,7 @@ impl Laws {
     ///
     /// # Errors
     /// If another law has its name.
-    pub fn with<R: Listed>(mut self, law: Arc<dyn OutsideLaw<R>>) -> Result<Self, NameTaken> {
+    pub fn with<R: HasRegistry>(mut self, law: Arc<dyn OutsideLaw<R>>) -> Result<Self, NameTaken> {
         let name = law.info().name().to_string();
         if self.find(&name).is_some() {
             return Err(NameTaken(name));
@@ -270,7 +270,11 @@ impl Laws {
 
     /// Lets a law stand in for the one of this name, which scenarios go on naming. Lists do not show it.
     #[must_use]
-    pub fn with_stand_in<R: Listed>(mut self, name: &str, law: Arc<dyn OutsideLaw<R>>) -> Self {
+    pub fn with_stand_in<R: HasRegistry>(
+        mut self,
+        name: &str,
+        law: Arc<dyn OutsideLaw<R>>,
+    ) -> Self {
         let name = name.to_string();
         R::entries_mut(&mut self).insert(0, Entry { name, law, stands_in: true });
         self
@@ -296,7 +300,7 @@ impl Laws {
     ///
     /// # Errors
     /// If this is no log, or the law is not known, or it answers otherwise: the first such event.
-    pub fn replay(&self, log: &[u8]) -> Result<Replayed, ReplayError> {
+    pub fn replay(&self, log: &[u8]) -> Result<ReplayedLog, ReplayError> {
         self.compare(log, &[])?.equal()
     }
 
@@ -304,11 +308,11 @@ impl Laws {
     ///
     /// # Errors
     /// If this is no log of the role, or the law or a parameter is not known.
-    pub fn open_log<'a, R: Listed>(&self, log: &'a [u8]) -> Result<Log<'a, R>, ReplayError> {
+    pub fn open_log<'a, R: HasRegistry>(&self, log: &'a [u8]) -> Result<Log<'a, R>, ReplayError> {
         Log::open_with(log, |name| self.params::<R>(name))
     }
 
-    fn params<R: Listed>(&self, name: &str) -> Result<R::Params, ParamError> {
+    fn params<R: HasRegistry>(&self, name: &str) -> Result<R::Params, ParamError> {
         match R::entries(self).iter().find(|entry| entry.name == name) {
             Some(entry) => Ok(R::outside(entry.law.clone())),
             None => {
@@ -317,7 +321,7 @@ impl Laws {
         }
     }
 
-    fn infos<R: Listed>(&self) -> Vec<&LawInfo> {
+    fn infos<R: HasRegistry>(&self) -> Vec<&LawInfo> {
         let outside = R::entries(self).iter().filter(|entry| !entry.stands_in);
         R::built_in().iter().chain(outside.map(|entry| entry.law.info())).collect()
     }

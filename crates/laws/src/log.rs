@@ -122,14 +122,14 @@ pub trait Role: Sized {
 
 /// A law that writes its log as it runs. It answers as the law alone would.
 #[derive(Clone, Debug)]
-pub struct Logged<L: Role> {
+pub struct LoggedLaw<L: Role> {
     law: L,
     now: Time,
     last: L::Last,
     tap: Tap,
 }
 
-impl<L: Role> Logged<L> {
+impl<L: Role> LoggedLaw<L> {
     /// Starts a law and writes the head of its log, or that it starts again. The start's actions are added to `acts`.
     pub(crate) fn start(
         params: &L::Params,
@@ -187,9 +187,9 @@ fn put_head<L: Role>(params: &L::Params, out: &mut Vec<u8>) {
 }
 
 /// Time, facts and actions of a start.
-type Beginning<L> = (Time, <L as Role>::Start, Acts<<L as Role>::Act>);
+type StartRecord<L> = (Time, <L as Role>::Start, Acts<<L as Role>::Act>);
 
-fn get_start<L: Role>(from: &mut Reader<'_>) -> Option<Beginning<L>> {
+fn get_start<L: Role>(from: &mut Reader<'_>) -> Option<StartRecord<L>> {
     let now = Time::read(from).filter(|now| *now <= LATEST)?;
     let at = L::Start::read(from).filter(L::may_start)?;
     Some((now, at, get_acts(from)?))
@@ -211,7 +211,7 @@ fn get_acts<A: Code + Copy>(from: &mut Reader<'_>) -> Option<Acts<A>> {
 
 /// A log whose law answered all of it as before.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Replayed {
+pub struct ReplayedLog {
     /// Role of the law.
     pub role: &'static str,
     /// Name of the law.
@@ -300,7 +300,7 @@ impl core::error::Error for ReplayError {}
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Compared {
     /// What was replayed, up to the end or the cut.
-    pub replayed: Replayed,
+    pub replayed: ReplayedLog,
     /// Events that the law answers otherwise, the start among them.
     pub differing: u64,
     /// The first of them.
@@ -314,7 +314,7 @@ impl Compared {
     ///
     /// # Errors
     /// The first difference, or that the log is cut.
-    pub fn equal(self) -> Result<Replayed, ReplayError> {
+    pub fn equal(self) -> Result<ReplayedLog, ReplayError> {
         match self.difference {
             Some(difference) => Err(ReplayError::Differs(difference)),
             None if self.cut => Err(ReplayError::Cut { events: Some(self.replayed.events) }),
@@ -327,7 +327,7 @@ impl Compared {
 ///
 /// # Errors
 /// If this is no log, or the law is not known, or it answers otherwise: the first such event.
-pub fn replay(log: &[u8]) -> Result<Replayed, ReplayError> {
+pub fn replay(log: &[u8]) -> Result<ReplayedLog, ReplayError> {
     compare(log, &[])?.equal()
 }
 
@@ -503,7 +503,7 @@ pub(crate) fn compare_of<L: Role>(
         }
     }
     let law = name.clone();
-    let replayed = Replayed { role: L::NAME, law, events, first, last };
+    let replayed = ReplayedLog { role: L::NAME, law, events, first, last };
     Ok(Compared { replayed, differing, difference, cut })
 }
 

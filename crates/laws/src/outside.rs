@@ -7,8 +7,8 @@
 //! Invariant: a flow under a built-in law without a log passes no line of this file.
 
 use crate::Acts;
-use crate::kernel::Placed;
-use crate::log::{Logged, Role};
+use crate::kernel::PlacedProgram;
+use crate::log::{LoggedLaw, Role};
 use crate::params::{LawInfo, Table};
 use alloc::boxed::Box;
 use alloc::string::ToString;
@@ -51,7 +51,7 @@ pub trait OutsideLaw<R: OpenRole>: CopyLaw<R> + fmt::Debug + Send + Sync {
     fn start(&self, now: Time, at: R::Start, acts: &mut Acts<R::Act>) -> Box<dyn OutsideState<R>>;
 
     /// The program of callbacks of which the law consists, if it does.
-    fn program(&self) -> Option<Placed<'_>> {
+    fn program(&self) -> Option<PlacedProgram<'_>> {
         None
     }
 
@@ -99,19 +99,19 @@ impl<R: OpenRole, S: OutsideState<R> + Clone + 'static> CopyState<R> for S {
 /// Equal if they have the same name, help page and values.
 impl<R: OpenRole> PartialEq for dyn OutsideLaw<R> {
     fn eq(&self, other: &Self) -> bool {
-        let shown = |law: &Self, name| Shown { law, name }.to_string();
+        let shown = |law: &Self, name| ShownValue { law, name }.to_string();
         let same = |name| shown(self, name) == shown(other, name);
         self.info() == other.info() && self.info().params().iter().all(|param| same(param.name))
     }
 }
 
 /// A value of a law from outside.
-struct Shown<'a, R: OpenRole> {
+struct ShownValue<'a, R: OpenRole> {
     law: &'a dyn OutsideLaw<R>,
     name: &'static str,
 }
 
-impl<R: OpenRole> fmt::Display for Shown<'_, R> {
+impl<R: OpenRole> fmt::Display for ShownValue<'_, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.law.write(self.name, f)
     }
@@ -151,7 +151,7 @@ impl<R: OpenRole> Clone for Outside<R> {
 #[derive(Clone, Debug)]
 pub enum Boxed<R: OpenRole> {
     /// A law that writes a log.
-    Logged(Logged<R>),
+    Logged(LoggedLaw<R>),
     /// A law from outside.
     Outside(Outside<R>),
 }

@@ -5,7 +5,7 @@
 //!
 //! Source: `include/uapi/linux/ethtool.h`.
 
-use crate::guarded::Guarded;
+use crate::guarded::GuardedRegion;
 use rustix::net::{AddressFamily, SocketType, socket};
 use std::ffi::c_void;
 use std::io;
@@ -52,7 +52,7 @@ pub struct DriverCounters {
     all: u32,           // how many the driver has
     taken: Vec<usize>,  // which of them
     names: Vec<String>, // of those
-    buffer: Guarded,
+    buffer: GuardedRegion,
 }
 
 impl DriverCounters {
@@ -73,7 +73,7 @@ impl DriverCounters {
             all: 0,
             taken: Vec::new(),
             names: Vec::new(),
-            buffer: Guarded::new()?,
+            buffer: GuardedRegion::new()?,
         };
         // struct ethtool_gstrings: cmd, string_set, len, then the names. The kernel fills in len.
         opened.call(&[GET_STRINGS, STATISTICS, 0])?;
@@ -112,7 +112,7 @@ impl DriverCounters {
             return None;
         }
         nic[..name.len()].copy_from_slice(name);
-        Some(Self { socket, nic, all, taken, names, buffer: Guarded::new().ok()? })
+        Some(Self { socket, nic, all, taken, names, buffer: GuardedRegion::new().ok()? })
     }
 
     /// Names of the counters that are taken, in their order.

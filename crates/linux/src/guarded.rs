@@ -10,9 +10,9 @@ const LEN: usize = 1 << 16;
 
 /// 64 KiB, and 64 KiB behind them that are neither read nor written.
 #[derive(Debug)]
-pub(crate) struct Guarded(*mut c_void); // invariant: start of a mapping of 2 * LEN bytes that no other code uses
+pub(crate) struct GuardedRegion(*mut c_void); // invariant: start of a mapping of 2 * LEN bytes that no other code uses
 
-impl Guarded {
+impl GuardedRegion {
     /// A buffer of zeros.
     #[allow(unsafe_code)]
     pub(crate) fn new() -> io::Result<Self> {
@@ -41,7 +41,7 @@ impl Guarded {
     }
 }
 
-impl Drop for Guarded {
+impl Drop for GuardedRegion {
     #[allow(unsafe_code)]
     fn drop(&mut self) {
         // SAFETY: by the invariant the mapping is this value's, and no reference outlives it.

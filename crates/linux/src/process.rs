@@ -135,11 +135,11 @@ pub fn cpus() -> u32 {
 
 /// A thread that runs on one CPU alone, as do those that it starts, for as long as this lives.
 #[derive(Debug)]
-pub struct Pinned {
+pub struct PinnedThread {
     before: CpuSet,
 }
 
-impl Pinned {
+impl PinnedThread {
     /// Pins this thread.
     ///
     /// # Errors
@@ -155,7 +155,7 @@ impl Pinned {
     }
 }
 
-impl Drop for Pinned {
+impl Drop for PinnedThread {
     fn drop(&mut self) {
         let _ = sched_setaffinity(None, &self.before); // what was allowed before
     }
@@ -231,13 +231,17 @@ mod tests {
         let own = (0..cpus() + 64).find(|cpu| may_use(*cpu)).expect("one at least");
         let pinned = std::thread::spawn(move || {
             let before = cpus();
-            let pinned = Pinned::to(own).expect("it may");
+            let pinned = PinnedThread::to(own).expect("it may");
             assert!(cpus() == 1 && may_use(own));
             drop(pinned);
             cpus() == before
         });
         assert!(pinned.join().expect("it ends"));
-        assert!(!may_use(1 << 20) && Pinned::to(1 << 20).is_err() && Pinned::to(1023).is_err());
+        assert!(
+            !may_use(1 << 20)
+                && PinnedThread::to(1 << 20).is_err()
+                && PinnedThread::to(1023).is_err()
+        );
     }
 
     #[test]

@@ -120,7 +120,7 @@ impl Entry {
 
 /// Sums over racks that have something to send, or on its way.
 #[derive(Clone, Copy, Debug, Default)]
-struct Active {
+struct DemandSums {
     advance: u64,
     flows: u64,
     under_way: u64,
@@ -271,9 +271,9 @@ impl Credits {
     }
 
     /// Takes what has not arrived for too long for lost.
-    fn active(&mut self, now: Time) -> Active {
+    fn active(&mut self, now: Time) -> DemandSums {
         let patience = self.settings.patience;
-        let mut active = Active::default();
+        let mut active = DemandSums::default();
         for entry in &mut self.entries {
             if entry.is_active() && now.since(entry.last) > patience {
                 entry.forget_what_is_under_way();

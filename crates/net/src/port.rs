@@ -34,17 +34,17 @@ pub use class::CLASSES;
 pub(crate) use classes::MOST_IN_TRANSMISSION;
 pub use classes::{ClassCounters, ClassPolicy, Watchdog};
 pub use counters::PortCounters;
-pub use fault::{DropRule, PortFault, Recalled};
+pub use fault::{DropRule, LinkLeftovers, PortFault};
 pub use pause::PauseCounters;
 pub use settings::{CreditClass, Form, Length, Marking, PortSettings};
-pub use trim::{Over, Trim};
+pub use trim::{OverflowAction, Trim};
 
 use class::NOTHING;
 use credit_class::Meter;
-use forebay_engine::{LinkId, Out, prefetch_all, rarely};
+use forebay_engine::{Emitter, LinkId, prefetch_all, rarely};
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
 use forebay_wire::{Kind, Packet};
-use scheduled::Scheduled;
+use scheduled::ScheduledQueues;
 use std::collections::VecDeque;
 
 /// What became of a packet that was offered.
@@ -65,15 +65,15 @@ pub(crate) enum Verdict {
 pub struct Port {
     hot: Hot,
     pub(crate) counted: u64, // what the shared buffer counts for this port
-    scheduled: Scheduled,
-    cold: Box<Cold>,
+    scheduled: ScheduledQueues,
+    cold: Box<ColdState>,
 }
 
 const _: () = assert!(size_of::<Port>() == 128);
 
 /// What is looked at now and then only. Kept apart so that the ports of a switch lie close together.
 #[derive(Clone, Debug)]
-struct Cold {
+struct ColdState {
     bounds: Bounds,
     highest: u64, // largest queue at earlier rates and of explicit queues, bytes
     counters: PortCounters, // but for transmissions, which are in `Hot`, and marks by `Bounds`
@@ -94,7 +94,7 @@ struct Cold {
     shares: bool,                           // its switch's buffer has a say about what it accepts
 }
 
-impl Cold {
+impl ColdState {
     /// Whether packets may be lost on a link that is up: at random, or one that a fault names.
     #[inline]
     fn may_lose(&self) -> bool {
@@ -206,8 +206,8 @@ impl Port {
                 top_from: Time::ZERO,
             },
             counted: 0,
-            scheduled: Scheduled::new(&settings, !one_touch),
-            cold: Box::new(Cold {
+            scheduled: ScheduledQueues::new(&settings, !one_touch),
+            cold: Box::new(ColdState {
                 bounds: Bounds {
                     limit: Span::MAX,
                     class_limit: Span::MAX,
@@ -285,7 +285,7 @@ impl Port {
     /// Chooses the mode from now on.
     fn derive_mode(&mut self) {
         self.leave_work_conserving();
-        let Cold { alive, old_until, pause, .. } = &*self.cold;
+        let ColdState { alive, old_until, pause, .. } = &*self.cold;
         let even = *alive && *old_until == Time::ZERO && !pause.concerns();
         let whole = u32::try_from(self.cold.whole).ok().filter(|_| even).unwrap_or(0);
         self.hot.overhead = whole * u32::from(self.cold.settings.overhead);
@@ -461,7 +461,7 @@ impl Port {
         &mut self,
         now: Time,
         packet: &mut Packet,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) -> Verdict {
         let hot = &mut self.hot;
         let backlog = hot.busy.since(now);
@@ -492,7 +492,7 @@ impl Port {
         now: Time,
         ingress_port: u16,
         packet: &mut Packet,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) -> Verdict {
         if self.cold.old_until != Time::ZERO && self.cold.old_until <= now {
             self.cold.old_until = Time::ZERO;
@@ -549,7 +549,12 @@ impl Port {
     /// Sends a packet at `start`: it occupies the wire, then arrives, or is lost on the way. A shaper without tokens holds it back, though not
     /// at a port with queues, whose departures wait for tokens.
     #[inline]
-    fn transmit(&mut self, start: Time, packet: &Packet, out: &mut impl Out<Packet>) -> Verdict {
+    fn transmit(
+        &mut self,
+        start: Time,
+        packet: &Packet,
+        out: &mut impl Emitter<Packet>,
+    ) -> Verdict {
         let wire = self.wire(packet);
         let start = self.cold.meter.as_mut().map_or(start, |meter| meter.take(start, packet, wire));
         self.hot.busy = start + self.cold.serializer.take(wire);
@@ -615,7 +620,7 @@ impl Port {
         &mut self,
         start: Time,
         packet: &Packet,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) -> bool {
         debug_assert!(
             self.cold.alive && self.hot.busy <= start,

@@ -89,7 +89,7 @@ impl RoutingPolicy {
 
 /// What decides at one switch. Numbered paths are `ByFlow`, since one more case on the way of every packet would become a jump.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum How {
+enum SwitchRouting {
     Hash,
     Spray,
     Symmetric,
@@ -107,7 +107,7 @@ pub struct Routes {
     sets: Vec<Box<[u16]>>,
     height: Vec<u8>,  // distance to each rack, for symmetric hashing only
     beyond: Vec<u16>, // paths from each of the next switches to each rack, for numbered paths only
-    how: How,
+    how: SwitchRouting,
     key: u64, // of the usual choice
     policy: RoutingPolicy,
     keys: [u64; 4],                // by `Paths`
@@ -213,13 +213,15 @@ impl Routes {
     ) -> Option<u16> {
         let route = *self.by_tor.get(usize::from(tor))?;
         // The usual hash first: a match over all four would become a jump, which costs 4 instructions more per hop.
-        let word = if self.how == How::Hash {
+        let word = if self.how == SwitchRouting::Hash {
             hash(self.key, flow.into(), reverse)
         } else {
             rarely();
             match self.how {
-                How::Spray => Stream::at(self.key, nth()),
-                How::Symmetric => symmetric(self.key, self.height[usize::from(tor)], flow.into()),
+                SwitchRouting::Spray => Stream::at(self.key, nth()),
+                SwitchRouting::Symmetric => {
+                    symmetric(self.key, self.height[usize::from(tor)], flow.into())
+                }
                 _ => return self.port_by_flow((tor, port), (flow, reverse), nth(), path()),
             }
         };
@@ -368,12 +370,12 @@ impl Draft {
         }
         let Self { by_tor, sets, height, .. } = self;
         let how = match policy.usual {
-            _ if policy.by_flow.is_some() => How::ByFlow,
-            Paths::Source => How::ByFlow,
-            Paths::Spray => How::Spray,
-            _ if policy.numbers.is_some() => How::ByFlow,
-            Paths::Hash => How::Hash,
-            Paths::SymmetricHash => How::Symmetric,
+            _ if policy.by_flow.is_some() => SwitchRouting::ByFlow,
+            Paths::Source => SwitchRouting::ByFlow,
+            Paths::Spray => SwitchRouting::Spray,
+            _ if policy.numbers.is_some() => SwitchRouting::ByFlow,
+            Paths::Hash => SwitchRouting::Hash,
+            Paths::SymmetricHash => SwitchRouting::Symmetric,
         };
         let key = keys[policy.usual as usize];
         Routes { own, by_tor, sets, height, beyond: Vec::new(), how, key, policy, keys, pins: None }

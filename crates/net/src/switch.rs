@@ -4,12 +4,12 @@ mod pause;
 
 use crate::ingress::{IngressCounters, IngressPool, Ingresses};
 use crate::port::{
-    CLASSES, ClassPolicy, Over, Port, PortCounters, PortFault, PortMode, PortSettings, Recalled,
-    Verdict,
+    CLASSES, ClassPolicy, LinkLeftovers, OverflowAction, Port, PortCounters, PortFault, PortMode,
+    PortSettings, Verdict,
 };
 use crate::routing::Routes;
 use crate::shared_buffer::SharedBuffer;
-use forebay_engine::{Digest, Flying, Node, Out, prefetch, prefetch_all};
+use forebay_engine::{Digest, Emitter, InFlight, Node, prefetch, prefetch_all};
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{HostAddr, Kind, Packet};
 
@@ -95,7 +95,7 @@ impl Switch {
     /// # Panics
     /// If ingress ports that pause come with a port that is not explicit, or with another shared buffer; if a port trims and shares a buffer.
     pub fn new(settings: SwitchSettings) -> Self {
-        let trims = |policy: &ClassPolicy| matches!(policy.over, Over::Trim(_));
+        let trims = |policy: &ClassPolicy| matches!(policy.over, OverflowAction::Trim(_));
         assert!(
             (settings.ingress.is_none() && settings.shared.is_none())
                 || !settings.classes.iter().flatten().any(trims),
@@ -276,7 +276,7 @@ impl Switch {
         now: Time,
         ingress_port: u32,
         packet: &mut Packet,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) {
         let reverse = packet.kind.is_answer();
         let (to, nth) = (packet.dst, || self.routed + 1);
@@ -313,7 +313,7 @@ impl Switch {
         ingress_port: u16,
         (port, mode): (usize, PortMode),
         packet: &mut Packet,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) {
         match mode {
             PortMode::StrictPriority => {
@@ -334,7 +334,7 @@ impl Switch {
         ingress_port: u16,
         port: usize,
         packet: &mut Packet,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) {
         let (verdict, moved) =
             self.ports[port].offer_strict_priority(now, ingress_port, packet, out);
@@ -348,7 +348,7 @@ impl Switch {
         ingress_port: u16,
         port: usize,
         packet: &mut Packet,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) {
         let target = &mut self.ports[port];
         let (verdict, moved) = target.offer_strict_limits(now, ingress_port, packet, out);
@@ -366,7 +366,7 @@ impl Switch {
         ingress_port: u16,
         port: usize,
         packet: &mut Packet,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) {
         let target = &mut self.ports[port];
         let verdict = target.offer_metered(now, ingress_port, packet, out);
@@ -384,7 +384,7 @@ impl Switch {
         port: usize,
         packet: &mut Packet,
         (verdict, moved): (Verdict, bool),
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) {
         if moved {
             self.departs_next(port);
@@ -401,7 +401,7 @@ impl Switch {
         now: Time,
         ingress_port: u32,
         packet: &Packet,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) {
         if packet.kind == Kind::Pause {
             self.on_pause_frame(now, ingress_port, packet, out);
@@ -419,7 +419,7 @@ impl Switch {
         ingress_port: u16,
         port: usize,
         packet: &mut Packet,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) {
         if self.shared.is_none() && self.ports[port].mode() == PortMode::WorkConserving {
             let verdict = self.ports[port].offer_work_conserving(now, ingress_port, packet, out);
@@ -461,7 +461,7 @@ impl Switch {
         now: Time,
         port: usize,
         (class, size): (u8, u64),
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) -> bool {
         let Some(shared) = &mut self.shared else { return true };
         let target = &mut self.ports[port];
@@ -480,7 +480,7 @@ impl Switch {
     }
 
     /// Serves all ports up to `now` and counts what they hold.
-    fn settle(&mut self, now: Time, out: &mut impl Out<Packet>) {
+    fn settle(&mut self, now: Time, out: &mut impl Emitter<Packet>) {
         self.depart(now, out);
         if let Some(shared) = &mut self.shared {
             for port in &mut self.ports {
@@ -506,7 +506,7 @@ impl Switch {
 
     /// Serves the departures of a scheduled port that start by `now`.
     #[inline]
-    fn serve(&mut self, now: Time, port: usize, out: &mut impl Out<Packet>) {
+    fn serve(&mut self, now: Time, port: usize, out: &mut impl Emitter<Packet>) {
         debug_assert_eq!(self.due[port], self.ports[port].next_departure());
         if self.due[port] <= now {
             self.serve_due(now, port, out);
@@ -514,7 +514,7 @@ impl Switch {
     }
 
     #[inline(never)]
-    fn serve_due(&mut self, now: Time, port: usize, out: &mut impl Out<Packet>) {
+    fn serve_due(&mut self, now: Time, port: usize, out: &mut impl Emitter<Packet>) {
         let Self { ports, lost, ingress, .. } = self;
         let (target, lost) = (&mut ports[port], &mut lost[port]);
         match ingress {
@@ -538,7 +538,7 @@ impl Switch {
     }
 
     /// Serves every departure with start <= `now`.
-    pub fn depart(&mut self, now: Time, out: &mut impl Out<Packet>) {
+    pub fn depart(&mut self, now: Time, out: &mut impl Emitter<Packet>) {
         if self.next_departure() > now {
             return;
         }
@@ -553,7 +553,7 @@ impl Switch {
     }
 
     /// Takes the sample that is due.
-    pub fn timer(&mut self, now: Time, out: &mut impl Out<Packet>) {
+    pub fn timer(&mut self, now: Time, out: &mut impl Emitter<Packet>) {
         self.depart(now, out);
         if let Some(sampler) = &mut self.sampler {
             sampler.times.push(now);
@@ -578,7 +578,7 @@ impl Switch {
         port: usize,
         packet: &mut Packet,
         verdict: Verdict,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) {
         let cause = match verdict {
             Verdict::Dropped => {
@@ -607,8 +607,8 @@ impl Switch {
         now: Time,
         port: usize,
         change: PortFault,
-        flying: Vec<Flying<Packet>>,
-    ) -> Recalled {
+        flying: Vec<InFlight<Packet>>,
+    ) -> LinkLeftovers {
         self.release_queue(now, port, change);
         let target = &mut self.ports[port];
         let recalled = target.apply(now, change, flying);
@@ -643,15 +643,21 @@ impl Node for Switch {
     }
 
     #[inline(always)]
-    fn arrive<O: Out<Packet>>(&mut self, now: Time, port: u32, packet: &mut Packet, out: &mut O) {
+    fn arrive<O: Emitter<Packet>>(
+        &mut self,
+        now: Time,
+        port: u32,
+        packet: &mut Packet,
+        out: &mut O,
+    ) {
         self.arrive(now, port, packet, out);
     }
 
-    fn timer<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+    fn timer<O: Emitter<Packet>>(&mut self, now: Time, out: &mut O) {
         self.timer(now, out);
     }
 
-    fn depart<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+    fn depart<O: Emitter<Packet>>(&mut self, now: Time, out: &mut O) {
         self.depart(now, out);
     }
 }

@@ -15,10 +15,10 @@
 //! Invariants: those of [`Voq`] and [`Credits`]; nothing is dropped here; a queue without traffic sets no timer.
 
 use crate::credit::{Credit, CreditSettings, Credits, RackDemand};
-use crate::port::{PortFault, Recalled};
+use crate::port::{LinkLeftovers, PortFault};
 use crate::switch::{Switch, trace};
-use crate::voq::{Crossed, Voq, VoqSettings};
-use forebay_engine::{Digest, Flying, Node, Out};
+use crate::voq::{BoundCrossing, Voq, VoqSettings};
+use forebay_engine::{Digest, Emitter, InFlight, Node};
 use forebay_laws::Acts;
 use forebay_laws::group::{
     Group, GroupAct, GroupEvent, GroupParams, GroupSeen, GroupStart, GroupTotals,
@@ -143,8 +143,8 @@ impl Tor {
         now: Time,
         port: usize,
         change: PortFault,
-        flying: Vec<Flying<Packet>>,
-    ) -> Recalled {
+        flying: Vec<InFlight<Packet>>,
+    ) -> LinkLeftovers {
         if let Some(Some((credits, _))) = self.credits.get_mut(port) {
             match change {
                 PortFault::Rate(rate) => credits.set_rate(now, rate),
@@ -213,7 +213,7 @@ impl Tor {
         now: Time,
         ingress_port: u16,
         packet: &Packet,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) {
         let to = packet.dst;
         let at = self.queue_of(to);
@@ -229,7 +229,7 @@ impl Tor {
         if asleep {
             self.notify_law(now, at, GroupEvent::Traffic, out);
         }
-        if arrival.crossed == Some(Crossed::Above) {
+        if arrival.crossed == Some(BoundCrossing::Above) {
             self.notify_law(now, at, GroupEvent::Above, out);
         }
         if stopped && arrival.new_feeder {
@@ -244,7 +244,7 @@ impl Tor {
     }
 
     #[cold]
-    fn begin(&mut self, now: Time, at: HostAddr, out: &mut impl Out<Packet>) {
+    fn begin(&mut self, now: Time, at: HostAddr, out: &mut impl Emitter<Packet>) {
         let (rack, port) = (usize::from(at.tor), usize::from(at.port));
         let needed = self.aggregates.len().max(rack + 1);
         self.aggregates.resize_with(needed, Vec::new);
@@ -275,7 +275,7 @@ impl Tor {
     }
 
     /// Sends on what has credit.
-    fn release(&mut self, now: Time, at: HostAddr, out: &mut impl Out<Packet>) {
+    fn release(&mut self, now: Time, at: HostAddr, out: &mut impl Emitter<Packet>) {
         while let Some(aggregate) = self.aggregate_mut(at)
             && let Some((mut packet, demand, crossed)) = aggregate.voq.next(now)
         {
@@ -289,7 +289,7 @@ impl Tor {
                 packet.tag(tag);
             }
             self.switch.arrive(now, packet.ingress.into(), &mut packet, out);
-            if crossed == Some(Crossed::Below) {
+            if crossed == Some(BoundCrossing::Below) {
                 self.notify_law(now, at, GroupEvent::Below, out);
             }
         }
@@ -314,7 +314,7 @@ impl Tor {
     }
 
     /// RequestFor again, if nothing came meanwhile.
-    fn request_again(&mut self, now: Time, at: HostAddr, out: &mut impl Out<Packet>) {
+    fn request_again(&mut self, now: Time, at: HostAddr, out: &mut impl Emitter<Packet>) {
         let (rack, size) = (self.settings.rack, self.settings.message_size);
         let Some(aggregate) = self.aggregate_mut(at) else { return };
         if aggregate.request_at <= now
@@ -333,7 +333,13 @@ impl Tor {
     }
 
     /// A rack repeats its request: it gets a credit message at once, with what it has been given.
-    fn on_rack_request(&mut self, now: Time, port: u16, tag: RackTag, out: &mut impl Out<Packet>) {
+    fn on_rack_request(
+        &mut self,
+        now: Time,
+        port: u16,
+        tag: RackTag,
+        out: &mut impl Emitter<Packet>,
+    ) {
         let demand = self.demand_of(tag);
         let Some(Some((credits, _))) = self.credits.get_mut(usize::from(port)) else { return };
         let credit = credits.on_request(now, demand);
@@ -341,7 +347,13 @@ impl Tor {
         self.arm_credits(now, port);
     }
 
-    fn send_credit(&mut self, now: Time, port: u16, credit: Credit, out: &mut impl Out<Packet>) {
+    fn send_credit(
+        &mut self,
+        now: Time,
+        port: u16,
+        credit: Credit,
+        out: &mut impl Emitter<Packet>,
+    ) {
         self.counters.credits += 1;
         let host = HostAddr { tor: self.settings.rack, port };
         let mut packet =
@@ -371,7 +383,7 @@ impl Tor {
         now: Time,
         ingress_port: u32,
         packet: &mut Packet,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) {
         let HostAddr { tor, port } = packet.dst;
         if tor == self.settings.rack
@@ -392,7 +404,7 @@ impl Tor {
     }
 
     /// Sends the credit that is due at a port.
-    fn credit(&mut self, now: Time, port: u16, out: &mut impl Out<Packet>) {
+    fn credit(&mut self, now: Time, port: u16, out: &mut impl Emitter<Packet>) {
         let Some((credits, _)) = &mut self.credits[usize::from(port)] else { return };
         let due = credits.next(now);
         let rack = self.settings.rack;
@@ -405,7 +417,7 @@ impl Tor {
         self.arm_credits(now, port);
     }
 
-    fn take_credit(&mut self, now: Time, to: HostAddr, given: u64, out: &mut impl Out<Packet>) {
+    fn take_credit(&mut self, now: Time, to: HostAddr, given: u64, out: &mut impl Emitter<Packet>) {
         let at = self.queue_of(to);
         if let Some(aggregate) = self.aggregate_mut(at) {
             if aggregate.voq.credit(to, given) {
@@ -421,7 +433,7 @@ impl Tor {
         now: Time,
         at: HostAddr,
         event: GroupEvent,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) {
         let Some(aggregate) = self.aggregate_mut(at) else { return };
         let flows = aggregate.voq.flows(now);
@@ -445,7 +457,7 @@ impl Tor {
         now: Time,
         at: HostAddr,
         acts: &Acts<GroupAct>,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) {
         for act in acts.iter() {
             let Some(aggregate) = self.aggregate_mut(at) else { return };
@@ -477,7 +489,7 @@ impl Tor {
         now: Time,
         at: HostAddr,
         rate: u64,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) {
         let feeders: Vec<_> =
             self.aggregate(at).map_or_else(Vec::new, |of| of.voq.feeders().collect());
@@ -493,7 +505,7 @@ impl Tor {
         now: Time,
         port: u16,
         to: HostAddr,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) {
         let Some(aggregate) = self.aggregate(self.queue_of(to)) else { return };
         let rate = if aggregate.stopped { 0 } else { aggregate.rate.get() };
@@ -509,14 +521,14 @@ impl Tor {
         flow: FlowId,
         to: HostAddr,
         rate: u64,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) {
         let host = HostAddr { tor: self.settings.rack, port };
         let mut packet = Packet::rack_rate(host, flow, to, rate, self.settings.message_size);
         self.pass(now, port.into(), &mut packet, out);
     }
 
-    fn wake(&mut self, now: Time, at: HostAddr, out: &mut impl Out<Packet>) {
+    fn wake(&mut self, now: Time, at: HostAddr, out: &mut impl Emitter<Packet>) {
         let Some(aggregate) = self.aggregate_mut(at) else { return };
         if aggregate.due <= now {
             aggregate.due = Time::MAX;
@@ -564,7 +576,13 @@ impl Node for Tor {
         self.switch.next_departure()
     }
 
-    fn arrive<O: Out<Packet>>(&mut self, now: Time, port: u32, packet: &mut Packet, out: &mut O) {
+    fn arrive<O: Emitter<Packet>>(
+        &mut self,
+        now: Time,
+        port: u32,
+        packet: &mut Packet,
+        out: &mut O,
+    ) {
         let of_a_host = matches!(self.settings.hosts.get(port as usize), Some(Some(_)));
         match packet.kind {
             Kind::Data if of_a_host => return self.collect(now, port as u16, packet, out),
@@ -594,7 +612,7 @@ impl Node for Tor {
         self.pass(now, port, packet, out);
     }
 
-    fn timer<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+    fn timer<O: Emitter<Packet>>(&mut self, now: Time, out: &mut O) {
         while let Some(Reverse((at, due))) = self.timers.peek().copied()
             && at <= now
         {
@@ -613,7 +631,7 @@ impl Node for Tor {
         }
     }
 
-    fn depart<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+    fn depart<O: Emitter<Packet>>(&mut self, now: Time, out: &mut O) {
         self.switch.depart(now, out);
     }
 }

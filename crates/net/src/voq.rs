@@ -59,7 +59,7 @@ pub struct Demand {
 
 /// The queue left the bounds that are watched.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Crossed {
+pub enum BoundCrossing {
     /// The queue rose above the upper bound.
     Above,
     /// The queue fell below the lower bound, having been above the upper one.
@@ -85,7 +85,7 @@ pub struct VoqTotals {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arrival {
     /// Whether the queue left its bounds.
-    pub crossed: Option<Crossed>,
+    pub crossed: Option<BoundCrossing>,
     /// The first packet of that ingress port to that host since the queue was empty.
     pub new_feeder: bool,
 }
@@ -174,7 +174,7 @@ impl Voq {
         part.arrived += taken;
         part.flows.arrive(now, packet.flow, seen_for);
         let new_feeder = part.feeders.insert(ingress_port);
-        let crossed = (!self.above && self.queue > self.high).then_some(Crossed::Above);
+        let crossed = (!self.above && self.queue > self.high).then_some(BoundCrossing::Above);
         self.above |= crossed.is_some();
         Arrival { crossed, new_feeder }
     }
@@ -191,7 +191,7 @@ impl Voq {
     }
 
     /// Takes the next packet that may leave, and the demand that it carries. Credit for less than a whole packet is kept.
-    pub fn next(&mut self, now: Time) -> Option<(Packet, Demand, Option<Crossed>)> {
+    pub fn next(&mut self, now: Time) -> Option<(Packet, Demand, Option<BoundCrossing>)> {
         let first = self.waiting.front()?;
         let (to, taken) = (first.dst, self.settings.taken(first.size));
         if self.credit_left(to) < taken {
@@ -206,7 +206,7 @@ impl Voq {
         self.ahead += self.part(to)?.ahead() - before;
         let demand = self.demand(now, to);
         self.part_mut(to).flows.leave(now, packet.flow, seen_for);
-        let crossed = (self.above && self.queue < self.low).then_some(Crossed::Below);
+        let crossed = (self.above && self.queue < self.low).then_some(BoundCrossing::Below);
         self.above &= crossed.is_none();
         Some((packet, demand, crossed))
     }
@@ -288,12 +288,12 @@ impl Voq {
 /// Exact count of the flows of one queue.
 #[derive(Clone, Debug, Default)]
 struct Flows {
-    known: BTreeMap<FlowId, Known>,
+    known: BTreeMap<FlowId, KnownVoq>,
     order: VecDeque<(Time, FlowId)>, // arrivals that may still be a flow's last
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct KnownVoq {
     last: Time,
     waiting: u32,
 }
@@ -301,7 +301,7 @@ struct Known {
 impl Flows {
     fn arrive(&mut self, now: Time, flow: FlowId, seen_for: Span) {
         self.expire(now, seen_for);
-        let known = self.known.entry(flow).or_insert(Known { last: now, waiting: 0 });
+        let known = self.known.entry(flow).or_insert(KnownVoq { last: now, waiting: 0 });
         known.last = now;
         known.waiting += 1;
         self.order.push_back((now, flow));
@@ -461,10 +461,10 @@ mod tests {
         voq.watch(Bytes::new(2_000), Bytes::new(4_000));
         let arrive = |voq: &mut Voq| voq.arrive(us(0), 0, &packet(0, 1_000)).crossed;
         let crossed: Vec<_> = (0..6).map(|_| arrive(&mut voq)).collect();
-        assert_eq!(crossed, [None, None, None, None, Some(Crossed::Above), None]);
+        assert_eq!(crossed, [None, None, None, None, Some(BoundCrossing::Above), None]);
         let next = |voq: &mut Voq| voq.next(us(0)).and_then(|(_, _, crossed)| crossed);
         let crossed: Vec<_> = (0..6).map(|_| next(&mut voq)).collect();
-        assert_eq!(crossed, [None, None, None, None, Some(Crossed::Below), None]);
+        assert_eq!(crossed, [None, None, None, None, Some(BoundCrossing::Below), None]);
         assert_eq!(arrive(&mut voq), None);
     }
 

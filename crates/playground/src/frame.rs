@@ -9,13 +9,18 @@
 //! Gb/s acknowledged, window in bytes.
 //! What is said of an interval is of the time since the frame before.
 
-use forebay_sim::{Inspection, Looks};
+use forebay_sim::{Inspection, IntervalBaseline};
 
 /// More flows in progress than these are counted and not listed.
 const FLOWS: usize = 64;
 
 /// The frame of what is found now, after the looks before.
-pub(crate) fn frame(looks: &mut Looks, now: &Inspection, over: bool, hops: u64) -> Vec<f32> {
+pub(crate) fn frame(
+    looks: &mut IntervalBaseline,
+    now: &Inspection,
+    over: bool,
+    hops: u64,
+) -> Vec<f32> {
     let since = looks.look(now);
     let mut frame = vec![
         now.at.as_ps() as f64 / 1e6,

@@ -5,8 +5,8 @@ use crate::frame::frame;
 use forebay_record::{RunRecord, hex};
 use forebay_scenario::model::Scenario;
 use forebay_scenario::plan::Plan;
-use forebay_scenario::{Loaded, text_from};
-use forebay_sim::{Looks, Options, Simulation, Watch};
+use forebay_scenario::{LoadedScenario, text_from};
+use forebay_sim::{IntervalBaseline, Options, Simulation, Watch};
 use forebay_study::estimate::Estimate;
 use forebay_units::{Time, human};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ const MOST_MEMORY: f64 = 1.2e9;
 const MOST_HOSTS: usize = 4096;
 
 /// Reads a scenario's text; files are out of reach.
-pub(crate) fn load(text: &str) -> Result<Loaded, Vec<Value>> {
+pub(crate) fn load(text: &str) -> Result<LoadedScenario, Vec<Value>> {
     let none = |_: &str| Err("cannot be read in a browser; write the values here instead".into());
     text_from::<&str>(NAME, text, &[], &none).map_err(|error| {
         let problem = |problem: &forebay_scenario::Problem| {
@@ -47,7 +47,7 @@ pub struct Play<'a> {
     scenario: &'a Scenario,
     simulation: Simulation<'a>,
     watch: Watch,
-    looks: Looks,
+    looks: IntervalBaseline,
 }
 
 impl<'a> Play<'a> {
@@ -63,7 +63,12 @@ impl<'a> Play<'a> {
         let seed = scenario.seeds.first().copied().unwrap_or(1);
         let simulation = Simulation::new(scenario, seed, Options::default());
         let simulation = simulation.map_err(|refusal| refusal.to_string())?;
-        Ok(Self { scenario, simulation, watch: Watch::default(), looks: Looks::default() })
+        Ok(Self {
+            scenario,
+            simulation,
+            watch: Watch::default(),
+            looks: IntervalBaseline::default(),
+        })
     }
 
     /// What does not change: nodes, ports in the order of frames, paths to memory, entries of the traffic.

@@ -1,6 +1,6 @@
 //! The `forebay` command, for the console script of the package: the program's own code, in the interpreter's process.
 
-use forebay_cli::Own;
+use forebay_cli::OwnCommand;
 use pyo3::prelude::*;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -15,6 +15,12 @@ pub fn command(
     folder: PathBuf,
 ) -> u8 {
     let (program, before) = again;
-    let own = Own { program: Some(program), before, args, folder: Some(folder), ..Own::default() };
+    let own = OwnCommand {
+        program: Some(program),
+        before,
+        args,
+        folder: Some(folder),
+        ..OwnCommand::default()
+    };
     py.detach(|| forebay_cli::command(own))
 }

@@ -1,7 +1,7 @@
 //! Comparisons from Python: the page, the table and the JSON of `forebay compare`.
 
 use crate::results::{Results, read_all};
-use forebay_study::compare::along::{self, Along};
+use forebay_study::compare::along::{self, KeyComparison};
 use forebay_study::compare::{self, Side, refusal};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -16,7 +16,7 @@ pub struct Comparison {
 
 enum Kind {
     One(compare::Comparison),
-    Along(Along),
+    Along(KeyComparison),
 }
 
 /// What stands beside each other: names, and the directories of the seeds of each.
@@ -47,7 +47,7 @@ impl Comparison {
                 let (_, sides) = places.into_iter().next().unwrap_or_default();
                 return Self::one(read(sides)?, force, &command);
             };
-            let mut all = Along::new(key, left_out);
+            let mut all = KeyComparison::new(key, left_out);
             for (value, sides) in places {
                 all.add(value, of_sides(read(sides)?, force)?);
             }

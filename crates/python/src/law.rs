@@ -111,11 +111,11 @@ pub struct FlowStart {
 pub struct Event {
     now: Time,
     totals: Totals,
-    of: Of,
+    of: EventOf,
 }
 
 #[derive(Default)]
-struct Of {
+struct EventOf {
     kind: &'static str,
     state: CaState,
     acked: u64,
@@ -193,12 +193,12 @@ const METHODS: [&str; 7] =
 
 /// What the laws of a run share.
 #[derive(Default)]
-pub(crate) struct Raised {
+pub(crate) struct PythonErrors {
     failed: AtomicBool,
     error: Mutex<Option<PyErr>>,
 }
 
-impl Raised {
+impl PythonErrors {
     pub fn is(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
     }
@@ -234,7 +234,7 @@ pub(crate) fn with_python(
     py: Python<'_>,
     laws: &Laws,
     of: &[PythonLaw],
-    raised: &Arc<Raised>,
+    raised: &Arc<PythonErrors>,
 ) -> Laws {
     of.iter().fold(laws.clone(), |laws, law| {
         // A name that no law has is said where the scenario is read.
@@ -242,7 +242,7 @@ pub(crate) fn with_python(
         let name = format!("{} (Python, in place of {})", law.name, law.like);
         let info = LawInfo::of_program(name, String::new()).with_params(like.info().params());
         let make = Arc::new(law.make.clone_ref(py));
-        let made = Made { stands_for: StandIn { info, like }, make, raised: raised.clone() };
+        let made = LawFactory { stands_for: StandIn { info, like }, make, raised: raised.clone() };
         laws.with_stand_in::<Flow>(&law.like, Arc::new(made))
     })
 }
@@ -273,19 +273,19 @@ impl StandIn {
 
 /// Makes a law for each flow.
 #[derive(Clone)]
-struct Made {
+struct LawFactory {
     stands_for: StandIn,
     make: Arc<Py<PyAny>>,
-    raised: Arc<Raised>,
+    raised: Arc<PythonErrors>,
 }
 
-impl fmt::Debug for Made {
+impl fmt::Debug for LawFactory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a law in Python")
     }
 }
 
-impl OutsideLaw<Flow> for Made {
+impl OutsideLaw<Flow> for LawFactory {
     fn info(&self) -> &LawInfo {
         &self.stands_for.info
     }
@@ -338,7 +338,7 @@ impl OutsideLaw<Flow> for Made {
 struct FlowInPython {
     law: Option<Arc<Py<FlowLaw>>>,
     methods: u8,
-    raised: Arc<Raised>,
+    raised: Arc<PythonErrors>,
 }
 
 impl fmt::Debug for FlowInPython {
@@ -370,20 +370,20 @@ impl OutsideState<Flow> for FlowInPython {
 }
 
 /// Index of the method that takes an event, and what the event says.
-fn taken(event: FlowEvent<'_>) -> Option<(usize, Of)> {
-    let of = |kind| Of { kind, ..Of::default() };
+fn taken(event: FlowEvent<'_>) -> Option<(usize, EventOf)> {
+    let of = |kind| EventOf { kind, ..EventOf::default() };
     Some(match event {
         FlowEvent::Ack { acked, ece, sample, delay, hops } => {
             let (delay, hops) = (delay.copied(), hops.to_vec());
-            (0, Of { acked: acked.get(), ece, sample: *sample, delay, hops, ..of("ack") })
+            (0, EventOf { acked: acked.get(), ece, sample: *sample, delay, hops, ..of("ack") })
         }
-        FlowEvent::Enter(state) => (1, Of { state, ..of("enter") }),
-        FlowEvent::Cnp => (1, Of { state: CaState::Cwr, ..of("cnp") }),
-        FlowEvent::Nack => (1, Of { state: CaState::Recovery, ..of("nack") }),
-        FlowEvent::Leave(state) => (2, Of { state, ..of("leave") }),
+        FlowEvent::Enter(state) => (1, EventOf { state, ..of("enter") }),
+        FlowEvent::Cnp => (1, EventOf { state: CaState::Cwr, ..of("cnp") }),
+        FlowEvent::Nack => (1, EventOf { state: CaState::Recovery, ..of("nack") }),
+        FlowEvent::Leave(state) => (2, EventOf { state, ..of("leave") }),
         FlowEvent::Undo => (3, of("undo")),
-        FlowEvent::TxStart { idle, rto } => (4, Of { idle, rto, ..of("tx_start") }),
-        FlowEvent::Sent { bytes } => (5, Of { acked: bytes.get(), ..of("sent") }),
+        FlowEvent::TxStart { idle, rto } => (4, EventOf { idle, rto, ..of("tx_start") }),
+        FlowEvent::Sent { bytes } => (5, EventOf { acked: bytes.get(), ..of("sent") }),
         FlowEvent::Wake => (6, of("wake")),
         // Messages of switches have no method.
         _ => return None,
@@ -392,32 +392,32 @@ fn taken(event: FlowEvent<'_>) -> Option<(usize, Of)> {
 
 /// Rate and window that a user gave a flow, instead of those of its law.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Given {
+pub(crate) struct FlowOverride {
     pub rate: Option<BitsPerSec>,
     pub window: Option<Window>,
 }
 
 /// What was given to flows, by the seeds of their laws.
-pub(crate) type Steering = Arc<Mutex<BTreeMap<u64, Given>>>;
+pub(crate) type Steering = Arc<Mutex<BTreeMap<u64, FlowOverride>>>;
 
 /// The laws of a scenario, so that their flows may be given something. Without, each is as if alone.
 pub(crate) fn steered(laws: &Laws, steering: &Steering) -> Laws {
     LAWS.iter().fold(laws.clone(), |laws, law| {
         let Ok(like) = laws.flow(law.name()) else { return laws };
         let stands_for = StandIn { info: law.clone(), like };
-        let steered = Steered { stands_for, steering: steering.clone() };
+        let steered = SteeredLaw { stands_for, steering: steering.clone() };
         laws.with_stand_in::<Flow>(law.name(), Arc::new(steered))
     })
 }
 
 /// A law whose flows may be given something.
 #[derive(Clone, Debug)]
-struct Steered {
+struct SteeredLaw {
     stands_for: StandIn,
     steering: Steering,
 }
 
-impl OutsideLaw<Flow> for Steered {
+impl OutsideLaw<Flow> for SteeredLaw {
     fn info(&self) -> &LawInfo {
         &self.stands_for.info
     }
@@ -442,7 +442,7 @@ impl OutsideLaw<Flow> for Steered {
             law: like,
             seed: at.seed,
             steering: self.steering.clone(),
-            given: Given::default(),
+            given: FlowOverride::default(),
             window: None,
             pace: FlowAct::Rate(at.line_rate),
         };
@@ -456,7 +456,7 @@ struct SteeredFlow {
     law: Flow,
     seed: u64,
     steering: Steering,
-    given: Given,           // at the last event
+    given: FlowOverride,    // at the last event
     window: Option<Window>, // the law's, as it set it last
     pace: FlowAct,          // likewise; without any that of the link
 }
@@ -480,7 +480,7 @@ impl OutsideState<Flow> for SteeredFlow {
         let mut own = Acts::default();
         self.law.step(now, seen, &mut own);
         let was = std::mem::replace(&mut self.given, given);
-        let idle = |of: Given| of.rate.is_none() && of.window.is_none();
+        let idle = |of: FlowOverride| of.rate.is_none() && of.window.is_none();
         for act in own.iter() {
             self.note(act);
             let left = match act {

@@ -1,7 +1,7 @@
 //! What simulations left, in memory: tables, summary, report.
 
 use crate::errors;
-use crate::law::{self, PythonLaw, Raised};
+use crate::law::{self, PythonErrors, PythonLaw};
 use crate::table::Table;
 use forebay_record::columnar::{Format, export};
 use forebay_record::frame::{frame, frames};
@@ -9,12 +9,12 @@ use forebay_record::why::{
     WhyRow, is_explained, open_flows, open_sentence, sentences, share_of, slowest, slowest_rpcs,
 };
 use forebay_record::{
-    About, FlowRow, IfExists, RunDir, RunRecord, Status, Summary, Volatile, report,
+    FlowRow, IfExists, RunDir, RunRecord, RunStart, Status, Summary, Volatile, report,
 };
 use forebay_sim::Options;
 use forebay_study::about::is_under_python;
 use forebay_study::expect::{Band, misses};
-use forebay_study::why::{Wanted, again};
+use forebay_study::why::{WhyRequest, again};
 use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use std::collections::BTreeSet;
@@ -24,7 +24,7 @@ use std::sync::{Arc, OnceLock};
 /// Results of the seeds of a scenario.
 #[pyclass(frozen, module = "forebay._core")]
 pub struct Results {
-    pub(crate) about: About,
+    pub(crate) about: RunStart,
     pub(crate) runs: Vec<RunRecord>,
     bands: Vec<Band>,
     laws: Vec<PythonLaw>, // that its flows were under
@@ -39,7 +39,7 @@ pub struct Results {
 
 impl Results {
     pub(crate) fn new(
-        about: About,
+        about: RunStart,
         runs: Vec<RunRecord>,
         bands: Vec<Band>,
         warnings: Vec<String>,
@@ -55,17 +55,17 @@ impl Results {
     }
 
     /// A share of the slowest, of each size class and of RPCs, or of flows of `size` from and to.
-    fn slowest(&self, run: &RunRecord, share: f64, size: Option<(u64, u64)>) -> Wanted {
+    fn slowest(&self, run: &RunRecord, share: f64, size: Option<(u64, u64)>) -> WhyRequest {
         let (warmup, most) = (self.about.warmup, |count| share_of(count, share));
         let Some((low, high)) = size else {
-            return Wanted {
+            return WhyRequest {
                 flows: slowest(&run.flows, warmup, &self.about.size_classes, most),
                 rpcs: slowest_rpcs(run, warmup, most),
             };
         };
         let fits = |row: &&FlowRow| (low..high).contains(&row.size.get());
         let rows: Vec<FlowRow> = run.flows.iter().filter(fits).copied().collect();
-        Wanted { flows: slowest(&rows, warmup, &[], most), rpcs: Vec::new() }
+        WhyRequest { flows: slowest(&rows, warmup, &[], most), rpcs: Vec::new() }
     }
 
     fn summary(&self) -> &Summary {
@@ -198,7 +198,7 @@ impl Results {
                     let of: BTreeSet<u32> = of.unwrap_or_default().into_iter().collect();
                     of.into_iter().collect()
                 };
-                Wanted { flows: numbers(flows), rpcs: numbers(rpcs) }
+                WhyRequest { flows: numbers(flows), rpcs: numbers(rpcs) }
             }
         };
         let flow = |flow: u32| run.flows.iter().any(|row| row.flow == flow && is_explained(row));
@@ -224,7 +224,7 @@ impl Results {
             let text = open.map_or(none.to_string(), |open| format!("{none}; {open}"));
             return Err(PyValueError::new_err(text));
         }
-        let (signal, raised) = (OnceLock::<PyErr>::new(), Arc::new(Raised::default()));
+        let (signal, raised) = (OnceLock::<PyErr>::new(), Arc::new(PythonErrors::default()));
         let stop = || {
             let asked = Python::attach(|py| py.check_signals());
             raised.is() || asked.is_err_and(|error| signal.set(error).is_ok())
@@ -297,8 +297,8 @@ impl Results {
 }
 
 /// Seeds of one scenario that are in directories of their own, as one run.
-pub(crate) fn read_all(dirs: &[PathBuf]) -> PyResult<(About, Vec<RunRecord>)> {
-    let mut all: Option<(About, Vec<RunRecord>)> = None;
+pub(crate) fn read_all(dirs: &[PathBuf]) -> PyResult<(RunStart, Vec<RunRecord>)> {
+    let mut all: Option<(RunStart, Vec<RunRecord>)> = None;
     for dir in dirs {
         let (about, runs) = RunDir::load(dir).map_err(|error| errors::results(&error))?;
         match &mut all {

@@ -2,13 +2,13 @@
 #![expect(clippy::disallowed_methods, reason = "only progress and volatile.json read the clock")]
 
 use crate::errors;
-use crate::law::{self, PythonLaw, Raised};
+use crate::law::{self, PythonErrors, PythonLaw};
 use crate::results::Results;
 use forebay_record::capture::CaptureFiles;
 use forebay_record::law_logs::LawLogFiles;
 use forebay_record::machine::{free_address_space, free_memory};
-use forebay_record::{About, IfExists, RecordError, RunDir, RunRecord, Volatile, save};
-use forebay_scenario::Loaded;
+use forebay_record::{IfExists, RecordError, RunDir, RunRecord, RunStart, Volatile, save};
+use forebay_scenario::LoadedScenario;
 use forebay_scenario::model::Scenario;
 use forebay_scenario::plan::Plan;
 use forebay_sim::Options;
@@ -17,7 +17,7 @@ use forebay_study::about::{InPython, about_under, laws};
 use forebay_study::estimate::{Estimate, Machine, Needs};
 use forebay_study::expect;
 use forebay_study::progress::{Pace, State, facts};
-use forebay_study::seeds::{End, Left, View, Work, side_by_side};
+use forebay_study::seeds::{End, SeedOutput, View, Work, side_by_side};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
@@ -68,17 +68,17 @@ fn gate(scenario: &Scenario, how: &Run, jobs: usize) -> Result<Vec<String>, Stri
 }
 
 /// What surrounds the simulations: this process, and a run directory where one is wanted.
-struct Here<'a> {
+struct RunSurroundings<'a> {
     began: Instant,
     stop: AtomicBool,
     signal: Mutex<Option<PyErr>>, // raised while rows were written
     warnings: Mutex<Vec<String>>,
     dir: Option<&'a Path>,
-    about: &'a About,
-    raised: Arc<Raised>,
+    about: &'a RunStart,
+    raised: Arc<PythonErrors>,
 }
 
-impl Surroundings for Here<'_> {
+impl Surroundings for RunSurroundings<'_> {
     fn clock(&self) -> Duration {
         self.began.elapsed()
     }
@@ -116,7 +116,7 @@ impl Surroundings for Here<'_> {
     }
 }
 
-impl Here<'_> {
+impl RunSurroundings<'_> {
     /// Whether to stop, also for a signal that the interpreter has not looked at yet.
     fn asked(&self) -> bool {
         if !self.stop()
@@ -139,7 +139,12 @@ pub(crate) fn cores() -> usize {
 const EVERY: Duration = Duration::from_millis(150);
 
 /// Runs all seeds of a scenario.
-pub(crate) fn run(py: Python<'_>, place: &str, loaded: &Loaded, how: Run) -> PyResult<Results> {
+pub(crate) fn run(
+    py: Python<'_>,
+    place: &str,
+    loaded: &LoadedScenario,
+    how: Run,
+) -> PyResult<Results> {
     let scenario = &loaded.scenario;
     let bands =
         expect::bands(place, &loaded.expect).map_err(|problems| errors::refused("", problems.0))?;
@@ -167,8 +172,8 @@ pub(crate) fn run(py: Python<'_>, place: &str, loaded: &Loaded, how: Run) -> PyR
         None => None,
     };
     let at = dir.as_ref().map(|dir| dir.path().to_path_buf());
-    let raised_by_laws = Arc::new(Raised::default());
-    let here = Here {
+    let raised_by_laws = Arc::new(PythonErrors::default());
+    let here = RunSurroundings {
         began: Instant::now(),
         stop: AtomicBool::new(false),
         signal: Mutex::default(),
@@ -208,7 +213,7 @@ pub(crate) fn run(py: Python<'_>, place: &str, loaded: &Loaded, how: Run) -> PyR
                 raised.get_or_insert(error);
             }
         };
-        side_by_side(&work, tick, |Left { mut outcome, captures }| {
+        side_by_side(&work, tick, |SeedOutput { mut outcome, captures }| {
             outcome.warnings.iter().for_each(|warning| here.warn(warning));
             let seed = outcome.record.seed;
             stalls.extend(outcome.stall.map(|why| format!("seed {seed} stalled: {why}")));

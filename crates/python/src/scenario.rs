@@ -5,7 +5,7 @@ use crate::law::PythonLaw;
 use crate::results::Results;
 use crate::running::{Run, run};
 use forebay_scenario::plan::Plan;
-use forebay_scenario::{Loaded, presets as built_in, resolved_with, text_with};
+use forebay_scenario::{LoadedScenario, presets as built_in, resolved_with, text_with};
 use forebay_study::estimate::Estimate;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -19,7 +19,7 @@ pub struct Scenario {
     pub(crate) place: String,
     pub(crate) text: String,
     pub(crate) sets: Vec<(String, String)>,
-    pub(crate) loaded: Loaded,
+    pub(crate) loaded: LoadedScenario,
 }
 
 impl Scenario {
@@ -29,7 +29,7 @@ impl Scenario {
     }
 
     /// The scenario with these seeds in place of its own.
-    pub(crate) fn with_seeds(&self, seeds: Option<Vec<u64>>) -> PyResult<Loaded> {
+    pub(crate) fn with_seeds(&self, seeds: Option<Vec<u64>>) -> PyResult<LoadedScenario> {
         let mut loaded = self.loaded.clone();
         if let Some(seeds) = seeds {
             check_seeds(&seeds)?;

@@ -4,7 +4,7 @@
 //! Python holds no more than the two ends of a channel. Looking changes nothing. Acting gives a flow another rate or window than its law's.
 
 use crate::errors;
-use crate::law::{Given, Steering, steered};
+use crate::law::{FlowOverride, Steering, steered};
 use crate::results::Results;
 use crate::scenario::Scenario;
 use forebay_laws::flow::Window;
@@ -136,11 +136,11 @@ impl Simulation {
             Ok(_) => Err(wrong("window", text, "a window is above zero".into())),
             Err(why) => Err(wrong("window", text, why.to_string())),
         });
-        let given = Given { rate: rate.transpose()?, window: window.transpose()? };
+        let given = FlowOverride { rate: rate.transpose()?, window: window.transpose()? };
         let key = Stream::new(self.seed, u64::from(flow), Purpose::Law).key();
         let mut steering = self.steering.lock().unwrap_or_else(PoisonError::into_inner);
         match given {
-            Given { rate: None, window: None } => _ = steering.remove(&key),
+            FlowOverride { rate: None, window: None } => _ = steering.remove(&key),
             given => _ = steering.insert(key, given),
         }
         Ok(())

@@ -6,7 +6,7 @@ use crate::errors;
 use crate::law::PythonLaw;
 use crate::running::{OVER, Run, machine, no_flow_under, run};
 use forebay_record::{RecordError, RunDir, RunRecord, write_whole};
-use forebay_scenario::{Loaded, around, text, text_with};
+use forebay_scenario::{LoadedScenario, around, text, text_with};
 use forebay_study::about::{self, InPython};
 use forebay_study::estimate::Needs;
 use forebay_study::expect::Problems;
@@ -186,7 +186,7 @@ fn plan(
         sets.push(("sweep".into(), format!("{{ {table} }}")));
     }
     let loaded = text_with(place, source, &sets)?;
-    let load = |point: &[(String, String)]| -> Result<Loaded, Refusal> {
+    let load = |point: &[(String, String)]| -> Result<LoadedScenario, Refusal> {
         Ok(text_with(place, source, &around(&sets, point))?)
     };
     let fixed = if grid.is_some() { &[][..] } else { &sets[..] };

@@ -34,7 +34,7 @@ const TRANSPORTS: [&str; 3] = ["tcp", "rdma", "receiver-driven"];
 
 /// A run as it was started. The caller fills it in before the first simulation starts.
 #[derive(Clone, Debug, PartialEq)]
-pub struct About {
+pub struct RunStart {
     /// Title of the scenario.
     pub scenario: String,
     /// Version of the program.
@@ -67,7 +67,7 @@ pub struct About {
     pub columnar: Option<Format>,
 }
 
-impl Default for About {
+impl Default for RunStart {
     fn default() -> Self {
         Self {
             scenario: String::new(),
@@ -89,7 +89,7 @@ impl Default for About {
     }
 }
 
-impl About {
+impl RunStart {
     /// The command that makes the same bytes again, from inside the run directory.
     pub fn rerun(&self) -> &str {
         self.rerun.as_deref().unwrap_or("forebay run resolved.toml --out again")
@@ -170,15 +170,15 @@ mod tests {
             "verbs: incast of 8 x 1MB, 1 round, rdma/dcqcn",
             "poisson a/b, c/d",
         ];
-        let about = About {
+        let about = RunStart {
             traffic: lines.map(String::from).to_vec(),
             settings: vec![("transport".into(), "tcp/dctcp".into())],
-            ..About::default()
+            ..RunStart::default()
         };
         assert_eq!(
             [0, 1, 2, 3].map(|entry| about.transport_of(entry)),
             ["tcp", "rdma", "tcp", "tcp"].map(Some)
         );
-        assert_eq!(About::default().transport_of(0), None);
+        assert_eq!(RunStart::default().transport_of(0), None);
     }
 }

@@ -11,7 +11,7 @@ pub struct Band {
 
 /// Where a number lies.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Judged {
+pub enum JudgedValue {
     /// In the band.
     In,
     /// Below its least, which this is.
@@ -24,12 +24,12 @@ pub enum Judged {
 
 impl Band {
     /// Where `measured` lies.
-    pub fn judge(self, measured: f64) -> Judged {
+    pub fn judge(self, measured: f64) -> JudgedValue {
         match self {
-            _ if !measured.is_finite() => Judged::NotFinite,
-            Self { least: Some(least), .. } if measured < least => Judged::Below(least),
-            Self { most: Some(most), .. } if measured > most => Judged::Above(most),
-            _ => Judged::In,
+            _ if !measured.is_finite() => JudgedValue::NotFinite,
+            Self { least: Some(least), .. } if measured < least => JudgedValue::Below(least),
+            Self { most: Some(most), .. } if measured > most => JudgedValue::Above(most),
+            _ => JudgedValue::In,
         }
     }
 }
@@ -42,17 +42,17 @@ mod tests {
     fn ends_are_in_and_what_is_no_finite_number_never() {
         let band = Band { least: Some(1.0), most: Some(2.0) };
         for (measured, judged) in [
-            (1.0, Judged::In),
-            (2.0, Judged::In),
-            (0.99, Judged::Below(1.0)),
-            (2.01, Judged::Above(2.0)),
+            (1.0, JudgedValue::In),
+            (2.0, JudgedValue::In),
+            (0.99, JudgedValue::Below(1.0)),
+            (2.01, JudgedValue::Above(2.0)),
         ] {
             assert_eq!(band.judge(measured), judged);
         }
         let sides = [band, Band { most: None, ..band }, Band { least: None, ..band }];
         for band in sides.into_iter().chain([Band::default()]) {
             for measured in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-                assert_eq!(band.judge(measured), Judged::NotFinite);
+                assert_eq!(band.judge(measured), JudgedValue::NotFinite);
             }
         }
     }

@@ -64,11 +64,11 @@ const PIECE: usize = 4096;
 pub struct LawLogFiles {
     run: PathBuf,
     seed: u64,
-    files: Mutex<BTreeMap<String, Arc<Open>>>,
+    files: Mutex<BTreeMap<String, Arc<OpenLog>>>,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenLog {
     path: PathBuf,
     state: Mutex<State>,
 }
@@ -126,13 +126,13 @@ impl LawLogs for LawLogFiles {
             n => format!("-{}", n + 1),
         };
         let path = self.run.join(format!("law-{plain}{nth}-seed-{}.log", self.seed));
-        let open = Arc::new(Open { path, state: Mutex::default() });
+        let open = Arc::new(OpenLog { path, state: Mutex::default() });
         files.insert(whose.into(), Arc::clone(&open));
         open
     }
 }
 
-impl Open {
+impl OpenLog {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -167,7 +167,7 @@ impl State {
     }
 }
 
-impl LawLog for Open {
+impl LawLog for OpenLog {
     fn write(&self, line: &[u8]) {
         let mut state = self.lock();
         if state.failure.is_some() {

@@ -30,11 +30,11 @@ pub mod why;
 
 pub(crate) use forebay_units::human;
 
-pub use about::{About, FaultSpan, Volatile};
+pub use about::{FaultSpan, RunStart, Volatile};
 pub use columns::{PortRow, Total, explain};
 pub use dir::{
-    EmptyTable, Finished, IfExists, Life, MANIFEST_FORMAT, Progress, RunDir, SeedProgress,
-    Unfinished, life_of, partial_of, save, write_whole,
+    EmptyTable, IfExists, Life, MANIFEST_FORMAT, Progress, RunDir, SeedProgress, Unfinished,
+    WrittenRun, life_of, partial_of, save, write_whole,
 };
 pub use error::RecordError;
 pub use memory_series::{CacheSample, CreditsSample, MemorySample, MemorySeries};
@@ -46,9 +46,9 @@ pub use rows::{
 };
 pub use stats::{Estimate, MIN_SEEDS_FOR_CI, jain, nearest_rank, student_t95};
 pub use summary::{
-    Absent, CENSORED, COLLECTIVE_DEFINITION, CollectiveClass, CollectiveSummary, Distribution,
-    FCT_DEFINITION, FlowClass, FlowCounts, HostMemory, IncastClass, IncastSummary, Latency, Left,
-    LeftFlows, Limits, LinkUse, MemorySummary, Network, QUANTILE_DEFINITION, RPC_DEFINITION,
-    RpcClass, RpcSummary, RunFacts, SUMMARY_FORMAT, ShutOut, Status, Summary, Tier, Utilisation,
-    combined_digest, hex,
+    CENSORED, COLLECTIVE_DEFINITION, CollectiveClass, CollectiveSummary, Distribution,
+    FCT_DEFINITION, FlowClass, FlowCounts, HostMemory, IncastClass, IncastSummary, Latency,
+    LeftFlows, Limits, LinkUse, MemorySummary, MissingResult, Network, QUANTILE_DEFINITION,
+    RPC_DEFINITION, RpcClass, RpcSummary, RunFacts, SUMMARY_FORMAT, ShutOut, Status, Summary, Tier,
+    UnfinishedFlows, Utilisation, combined_digest, hex,
 };

@@ -79,9 +79,9 @@ mod tests {
     use std::io::Cursor;
 
     /// Brings a byte, then a time limit passes, again and again.
-    struct Slow(Vec<u8>, bool);
+    struct SlowReader(Vec<u8>, bool);
 
-    impl Read for Slow {
+    impl Read for SlowReader {
         fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
             self.1 = !self.1;
             if self.1 || self.0.is_empty() {
@@ -92,7 +92,7 @@ mod tests {
         }
     }
 
-    impl Write for Slow {
+    impl Write for SlowReader {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             Ok(bytes.len())
         }
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_slow_message_is_waited_for_until_it_is_given_up() {
-        let slow = || Messages::new(Slow([&2u32.to_le_bytes()[..], b"ab"].concat(), false));
+        let slow = || Messages::new(SlowReader([&2u32.to_le_bytes()[..], b"ab"].concat(), false));
         let mut limits = 0;
         let patient = |most: usize, limits: &mut usize| {
             let mut give_up = || {

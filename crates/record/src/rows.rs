@@ -58,14 +58,14 @@ pub struct PortRow {
 
 /// The flow or RPC that time belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Whose {
+pub enum Subject {
     /// A flow's, by its index in the run's flow table.
     Flow(u32),
     /// An RPC's, by its index among those of the run.
     Rpc(u32),
 }
 
-impl Whose {
+impl Subject {
     /// The index.
     pub fn number(self) -> u32 {
         match self {
@@ -94,7 +94,7 @@ impl Whose {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WhyRow {
     /// The flow or RPC that lost the time.
-    pub of: Whose,
+    pub of: Subject,
     /// What it went to.
     pub part: Part,
     /// Port where it was spent, `leaf[0]->host[3]`; empty where the part has none.

@@ -189,7 +189,7 @@ fn mean_of_ceil(a: f64, b: f64) -> f64 {
     (up_to(b) - up_to(a)) / (b - a)
 }
 
-struct Published {
+struct PublishedCdf {
     name: &'static str,
     step: bool,
     text: &'static str,
@@ -208,31 +208,31 @@ pub fn names() -> impl Iterator<Item = (&'static str, bool)> {
 }
 
 #[rustfmt::skip]
-const PUBLISHED: &[Published] = &[
-    Published { name: "alistorage2019", step: false, text: include_str!("../workloads/alistorage2019.csv") },
-    Published { name: "cachefollower", step: false, text: include_str!("../workloads/cachefollower.csv") },
-    Published { name: "datamining", step: false, text: include_str!("../workloads/datamining.csv") },
-    Published { name: "datamining_abm", step: false, text: include_str!("../workloads/datamining_abm.csv") },
-    Published { name: "datamining_pfabric_packets", step: false, text: include_str!("../workloads/datamining_pfabric_packets.csv") },
-    Published { name: "datamining_vl2_trafficgen", step: false, text: include_str!("../workloads/datamining_vl2_trafficgen.csv") },
-    Published { name: "fb_cachefollower_intracluster", step: true, text: include_str!("../workloads/fb_cachefollower_intracluster.csv") },
-    Published { name: "fb_trafficgen", step: false, text: include_str!("../workloads/fb_trafficgen.csv") },
-    Published { name: "fb_webserver_intracluster", step: true, text: include_str!("../workloads/fb_webserver_intracluster.csv") },
-    Published { name: "fbhadoop2015_conweave", step: true, text: include_str!("../workloads/fbhadoop2015_conweave.csv") },
-    Published { name: "fbhadoop_hpcc", step: false, text: include_str!("../workloads/fbhadoop_hpcc.csv") },
-    Published { name: "googlerpc2008_hpcc", step: true, text: include_str!("../workloads/googlerpc2008_hpcc.csv") },
-    Published { name: "hadoop_abm", step: false, text: include_str!("../workloads/hadoop_abm.csv") },
-    Published { name: "homa_w1_fb_keyvalue", step: true, text: include_str!("../workloads/homa_w1_fb_keyvalue.csv") },
-    Published { name: "homa_w2_google_search", step: true, text: include_str!("../workloads/homa_w2_google_search.csv") },
-    Published { name: "homa_w3_google_all", step: true, text: include_str!("../workloads/homa_w3_google_all.csv") },
-    Published { name: "homa_w4_fb_hadoop", step: true, text: include_str!("../workloads/homa_w4_fb_hadoop.csv") },
-    Published { name: "homa_w5_websearch_dctcp", step: true, text: include_str!("../workloads/homa_w5_websearch_dctcp.csv") },
-    Published { name: "imc10_packets", step: false, text: include_str!("../workloads/imc10_packets.csv") },
-    Published { name: "solar2022", step: false, text: include_str!("../workloads/solar2022.csv") },
-    Published { name: "websearch", step: false, text: include_str!("../workloads/websearch.csv") },
-    Published { name: "websearch_abm", step: false, text: include_str!("../workloads/websearch_abm.csv") },
-    Published { name: "websearch_dctcp_packets", step: false, text: include_str!("../workloads/websearch_dctcp_packets.csv") },
-    Published { name: "websearch_hpcc", step: false, text: include_str!("../workloads/websearch_hpcc.csv") },
-    Published { name: "websearch_trafficgen", step: false, text: include_str!("../workloads/websearch_trafficgen.csv") },
-    Published { name: "webserver", step: false, text: include_str!("../workloads/webserver.csv") },
+const PUBLISHED: &[PublishedCdf] = &[
+    PublishedCdf { name: "alistorage2019", step: false, text: include_str!("../workloads/alistorage2019.csv") },
+    PublishedCdf { name: "cachefollower", step: false, text: include_str!("../workloads/cachefollower.csv") },
+    PublishedCdf { name: "datamining", step: false, text: include_str!("../workloads/datamining.csv") },
+    PublishedCdf { name: "datamining_abm", step: false, text: include_str!("../workloads/datamining_abm.csv") },
+    PublishedCdf { name: "datamining_pfabric_packets", step: false, text: include_str!("../workloads/datamining_pfabric_packets.csv") },
+    PublishedCdf { name: "datamining_vl2_trafficgen", step: false, text: include_str!("../workloads/datamining_vl2_trafficgen.csv") },
+    PublishedCdf { name: "fb_cachefollower_intracluster", step: true, text: include_str!("../workloads/fb_cachefollower_intracluster.csv") },
+    PublishedCdf { name: "fb_trafficgen", step: false, text: include_str!("../workloads/fb_trafficgen.csv") },
+    PublishedCdf { name: "fb_webserver_intracluster", step: true, text: include_str!("../workloads/fb_webserver_intracluster.csv") },
+    PublishedCdf { name: "fbhadoop2015_conweave", step: true, text: include_str!("../workloads/fbhadoop2015_conweave.csv") },
+    PublishedCdf { name: "fbhadoop_hpcc", step: false, text: include_str!("../workloads/fbhadoop_hpcc.csv") },
+    PublishedCdf { name: "googlerpc2008_hpcc", step: true, text: include_str!("../workloads/googlerpc2008_hpcc.csv") },
+    PublishedCdf { name: "hadoop_abm", step: false, text: include_str!("../workloads/hadoop_abm.csv") },
+    PublishedCdf { name: "homa_w1_fb_keyvalue", step: true, text: include_str!("../workloads/homa_w1_fb_keyvalue.csv") },
+    PublishedCdf { name: "homa_w2_google_search", step: true, text: include_str!("../workloads/homa_w2_google_search.csv") },
+    PublishedCdf { name: "homa_w3_google_all", step: true, text: include_str!("../workloads/homa_w3_google_all.csv") },
+    PublishedCdf { name: "homa_w4_fb_hadoop", step: true, text: include_str!("../workloads/homa_w4_fb_hadoop.csv") },
+    PublishedCdf { name: "homa_w5_websearch_dctcp", step: true, text: include_str!("../workloads/homa_w5_websearch_dctcp.csv") },
+    PublishedCdf { name: "imc10_packets", step: false, text: include_str!("../workloads/imc10_packets.csv") },
+    PublishedCdf { name: "solar2022", step: false, text: include_str!("../workloads/solar2022.csv") },
+    PublishedCdf { name: "websearch", step: false, text: include_str!("../workloads/websearch.csv") },
+    PublishedCdf { name: "websearch_abm", step: false, text: include_str!("../workloads/websearch_abm.csv") },
+    PublishedCdf { name: "websearch_dctcp_packets", step: false, text: include_str!("../workloads/websearch_dctcp_packets.csv") },
+    PublishedCdf { name: "websearch_hpcc", step: false, text: include_str!("../workloads/websearch_hpcc.csv") },
+    PublishedCdf { name: "websearch_trafficgen", step: false, text: include_str!("../workloads/websearch_trafficgen.csv") },
+    PublishedCdf { name: "webserver", step: false, text: include_str!("../workloads/webserver.csv") },
 ];

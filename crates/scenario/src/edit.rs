@@ -12,7 +12,7 @@ use toml::de::{DeTable, DeValue};
 pub fn value_at<'t>(text: &'t str, path: &str) -> Option<&'t str> {
     let root = DeTable::parse(text).ok()?;
     match find(&root, text, &parse_path(path).ok()?) {
-        Found::Value(span) => text.get(span),
+        PathTarget::Value(span) => text.get(span),
         _ => None,
     }
 }
@@ -27,20 +27,22 @@ pub fn with_value(text: &str, path: &str, value: &str) -> Result<String, String>
     let steps = parse_path(path)?;
     let absent = || format!("{} is not in the scenario; add its table first", shorten(path));
     match find(&root, text, &steps) {
-        Found::Value(span) => Ok(format!("{}{value}{}", &text[..span.start], &text[span.end..])),
-        Found::Inline { end, rest, empty } => {
+        PathTarget::Value(span) => {
+            Ok(format!("{}{value}{}", &text[..span.start], &text[span.end..]))
+        }
+        PathTarget::Inline { end, rest, empty } => {
             let key = dotted(rest).ok_or_else(absent)?;
             let comma = if empty { "" } else { "," };
             let before = text[..end].trim_end();
             Ok(format!("{before}{comma} {key} = {value} {}", &text[end..]))
         }
-        Found::Headed { at, rest } => {
+        PathTarget::Headed { at, rest } => {
             let key = dotted(rest).ok_or_else(absent)?;
             let line = text[at..].find('\n').map_or(text.len(), |i| at + i + 1);
             let gap = if text[..line].ends_with('\n') { "" } else { "\n" };
             Ok(format!("{}{gap}{key} = {value}\n{}", &text[..line], &text[line..]))
         }
-        Found::Nothing => {
+        PathTarget::Nothing => {
             let (last, table) = steps.split_last().ok_or_else(absent)?;
             let key = dotted(std::slice::from_ref(last)).ok_or_else(absent)?;
             if table.is_empty() {
@@ -62,7 +64,7 @@ pub fn without(text: &str, path: &str) -> Result<String, String> {
     let root = DeTable::parse(text)
         .map_err(|_| "the scenario is not valid TOML; correct it first".to_string())?;
     let steps = parse_path(path)?;
-    let Found::Value(span) = find(&root, text, &steps) else { return Ok(text.into()) };
+    let PathTarget::Value(span) = find(&root, text, &steps) else { return Ok(text.into()) };
     let start = text[..span.start].rfind('\n').map_or(0, |i| i + 1);
     let end = text[span.end..].find('\n').map_or(text.len(), |i| span.end + i + 1);
     let key = steps.split_last().and_then(|(last, _)| dotted(std::slice::from_ref(last)));
@@ -87,7 +89,7 @@ fn dotted(steps: &[Step]) -> Option<String> {
 }
 
 /// What there is at a path.
-enum Found<'s> {
+enum PathTarget<'s> {
     /// The value, from here to there.
     Value(Range<usize>),
     /// A table in braces around it, whose closing one is at `end`, and what is left of the path.
@@ -98,7 +100,7 @@ enum Found<'s> {
     Nothing,
 }
 
-fn find<'s>(root: &Spanned<DeTable<'_>>, text: &str, steps: &'s [Step]) -> Found<'s> {
+fn find<'s>(root: &Spanned<DeTable<'_>>, text: &str, steps: &'s [Step]) -> PathTarget<'s> {
     let mut around: Option<&Spanned<DeValue<'_>>> = None;
     let mut table = Some(root.get_ref());
     for (i, step) in steps.iter().enumerate() {
@@ -110,13 +112,13 @@ fn find<'s>(root: &Spanned<DeTable<'_>>, text: &str, steps: &'s [Step]) -> Found
             _ => None,
         };
         let Some(next) = next else {
-            let (Some(node), Some(table)) = (around, table) else { return Found::Nothing };
+            let (Some(node), Some(table)) = (around, table) else { return PathTarget::Nothing };
             let (span, rest) = (node.span(), &steps[i..]);
             return match text[span.clone()].starts_with('{') {
-                true => Found::Inline { end: span.end - 1, rest, empty: table.is_empty() },
+                true => PathTarget::Inline { end: span.end - 1, rest, empty: table.is_empty() },
                 // Tables that have no header of their own are begun by those below them.
-                false if !text[span.clone()].starts_with('[') => Found::Nothing,
-                false => Found::Headed { at: span.start, rest },
+                false if !text[span.clone()].starts_with('[') => PathTarget::Nothing,
+                false => PathTarget::Headed { at: span.start, rest },
             };
         };
         table = match next.get_ref() {
@@ -125,5 +127,5 @@ fn find<'s>(root: &Spanned<DeTable<'_>>, text: &str, steps: &'s [Step]) -> Found
         };
         around = Some(next);
     }
-    around.map_or(Found::Nothing, |node| Found::Value(node.span()))
+    around.map_or(PathTarget::Nothing, |node| PathTarget::Value(node.span()))
 }

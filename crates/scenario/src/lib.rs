@@ -44,7 +44,9 @@ pub mod workload;
 mod written;
 
 pub use expect::Expect;
-pub use load::{Loaded, Loader, around, load, load_with, read_as, text, text_from, text_with};
+pub use load::{
+    LoadedScenario, Loader, around, load, load_with, read_as, text, text_from, text_with,
+};
 #[doc(hidden)]
 pub use problem::or_list; // for tests
 pub use problem::{Error, Problem, nearest};

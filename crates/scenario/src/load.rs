@@ -26,7 +26,7 @@ const MOST_RUNS: usize = 100_000;
 
 /// A scenario, and what its file says beyond one run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Loaded {
+pub struct LoadedScenario {
     /// What a run needs.
     pub scenario: Scenario,
     /// Key paths and the values each takes in turn, as TOML text, in key order. Feed each combination back
@@ -38,7 +38,7 @@ pub struct Loaded {
     pub notes: Vec<String>,
 }
 
-impl Loaded {
+impl LoadedScenario {
     /// The settings of each run of the sweep, last key fastest; one empty list where there is no sweep.
     pub fn points(&self) -> Vec<Vec<(String, String)>> {
         let mut points = vec![Vec::new()];
@@ -91,7 +91,11 @@ impl Loader {
     ///
     /// # Errors
     /// One sentence for each thing to put right.
-    pub fn load<S: AsRef<str>>(&self, path: &Path, sets: &[(S, S)]) -> Result<Loaded, Error> {
+    pub fn load<S: AsRef<str>>(
+        &self,
+        path: &Path,
+        sets: &[(S, S)],
+    ) -> Result<LoadedScenario, Error> {
         let name = path.display().to_string();
         let resolved = path.join("resolved.toml");
         if resolved.is_file() {
@@ -112,7 +116,7 @@ impl Loader {
         name: &str,
         text: &str,
         sets: &[(S, S)],
-    ) -> Result<Loaded, Error> {
+    ) -> Result<LoadedScenario, Error> {
         let folder = Path::new(name).parent().unwrap_or(Path::new(""));
         let read = |file: &str| bytes_named(&folder.join(file));
         read_text(&self.laws, name, text, sets, &read)
@@ -123,7 +127,7 @@ impl Loader {
 ///
 /// # Errors
 /// One sentence for each thing to put right.
-pub fn load(path: &Path) -> Result<Loaded, Error> {
+pub fn load(path: &Path) -> Result<LoadedScenario, Error> {
     load_with::<&str>(path, &[])
 }
 
@@ -131,7 +135,7 @@ pub fn load(path: &Path) -> Result<Loaded, Error> {
 ///
 /// # Errors
 /// One sentence for each thing to put right.
-pub fn load_with<S: AsRef<str>>(path: &Path, sets: &[(S, S)]) -> Result<Loaded, Error> {
+pub fn load_with<S: AsRef<str>>(path: &Path, sets: &[(S, S)]) -> Result<LoadedScenario, Error> {
     Loader::default().load(path, sets)
 }
 
@@ -140,7 +144,7 @@ pub fn load_with<S: AsRef<str>>(path: &Path, sets: &[(S, S)]) -> Result<Loaded, 
 ///
 /// # Errors
 /// One sentence for each thing to put right.
-pub fn text(name: &str, text: &str) -> Result<Loaded, Error> {
+pub fn text(name: &str, text: &str) -> Result<LoadedScenario, Error> {
     text_with::<&str>(name, text, &[])
 }
 
@@ -148,7 +152,11 @@ pub fn text(name: &str, text: &str) -> Result<Loaded, Error> {
 ///
 /// # Errors
 /// One sentence for each thing to put right.
-pub fn text_with<S: AsRef<str>>(name: &str, text: &str, sets: &[(S, S)]) -> Result<Loaded, Error> {
+pub fn text_with<S: AsRef<str>>(
+    name: &str,
+    text: &str,
+    sets: &[(S, S)],
+) -> Result<LoadedScenario, Error> {
     Loader::default().text(name, text, sets)
 }
 
@@ -162,7 +170,7 @@ pub fn text_from<S: AsRef<str>>(
     text: &str,
     sets: &[(S, S)],
     read: &dyn Fn(&str) -> Result<String, String>,
-) -> Result<Loaded, Error> {
+) -> Result<LoadedScenario, Error> {
     let read = |file: &str| read(file).map(String::into_bytes);
     read_text(&Laws::built_in(), name, text, sets, &read)
 }
@@ -173,7 +181,7 @@ fn read_text<S: AsRef<str>>(
     text: &str,
     sets: &[(S, S)],
     read: &ReadBytes<'_>,
-) -> Result<Loaded, Error> {
+) -> Result<LoadedScenario, Error> {
     let mut document = Document::parse(name, text)?;
     for (key, value) in sets {
         document.set(key.as_ref(), value.as_ref())?;
@@ -200,7 +208,7 @@ fn read_text<S: AsRef<str>>(
     }
     let notes = notes(&document);
     if judge.findings.is_empty() {
-        Ok(Loaded { scenario, sweep, expect, notes })
+        Ok(LoadedScenario { scenario, sweep, expect, notes })
     } else {
         Err(sentences(&document, judge.findings))
     }

@@ -7,11 +7,11 @@ pub use crate::host::{
     NicOrder, Pacing, TxQueues,
 };
 pub use crate::output::{
-    Capture, Direction, FlowSamples, LawLog, MemorySamples, Output, QueueSamples, TableFormat, Why,
-    WhyFlows,
+    Capture, Direction, FlowSamples, LawLog, MemorySamples, Output, QueueSamples, TableFormat,
+    WhyFlows, WhyOutput,
 };
 pub use crate::program::{
-    AllToAll, Incast, List, ListedFlow, LoadRef, Long, Pairs, Permutation, Poisson, Rpc,
+    AllToAll, Incast, List, ListedFlow, LoadRef, LongFlows, Pairs, Permutation, Poisson, Rpc,
     TrafficKind, Wait,
 };
 pub use crate::quantity::{Fraction, QueueLength};

@@ -7,7 +7,7 @@ mod why;
 pub(crate) use capture::default_snap;
 pub use capture::{Capture, Direction};
 pub use law_log::LawLog;
-pub use why::{Why, WhyFlows};
+pub use why::{WhyFlows, WhyOutput};
 
 use crate::host::Host;
 use crate::judge::Judge;
@@ -38,7 +38,7 @@ pub struct Output {
     pub law_log: Option<LawLog>,
     /// Flows whose completion times are explained, part by part, in `why.csv` and the report (docs/why.md); each seed then runs twice. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub why: Option<Why>,
+    pub why: Option<WhyOutput>,
     /// Whether each operation of collectives has a row in steps.csv: when it began, when it was over, and what it waited for last. Default: false.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub steps: bool,

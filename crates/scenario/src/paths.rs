@@ -34,7 +34,7 @@ pub(crate) fn check(
             .map(|(i, path)| (format!("fabric.paths[{i}]"), String::new(), path))
             .collect(),
     };
-    let known = Known::of(plan);
+    let known = NodeIndex::of(plan);
     let mut seen = BTreeSet::new();
     for (key, place, path) in &said {
         let twice = || format!("flow {} has a path already; write each flow once", path.flow);
@@ -56,13 +56,13 @@ pub(crate) fn check(
 }
 
 /// Names and cables of a plan, to look up.
-struct Known<'p> {
+struct NodeIndex<'p> {
     plan: &'p Plan,
     nodes: BTreeMap<&'p str, u32>,
     joined: BTreeSet<(u32, u32)>,
 }
 
-impl<'p> Known<'p> {
+impl<'p> NodeIndex<'p> {
     fn of(plan: &'p Plan) -> Self {
         let nodes = (0u32..).zip(&plan.names).map(|(i, name)| (name.as_str(), i)).collect();
         let joined = plan.cables.iter().flat_map(|c| [(c.a, c.b), (c.b, c.a)]).collect();

@@ -44,7 +44,7 @@ pub enum Threshold {
 
 /// What the ingress ports of one switch keep for themselves.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Need {
+pub(crate) struct BufferDemand {
     pub node: usize,
     pub ports: u64,
     pub headroom: Bytes,
@@ -69,12 +69,12 @@ pub(crate) struct Shortage {
 
 /// Pause in one scenario.
 #[derive(Clone, Copy, Debug)]
-pub struct Pausing<'a> {
+pub struct PauseSetup<'a> {
     scenario: &'a Scenario,
     plan: &'a Plan,
 }
 
-impl<'a> Pausing<'a> {
+impl<'a> PauseSetup<'a> {
     /// `None`: nothing pauses anywhere.
     pub fn of(scenario: &'a Scenario, plan: &'a Plan) -> Option<Self> {
         scenario.fabric.pauses().next().map(|_| Self { scenario, plan })
@@ -205,8 +205,8 @@ impl<'a> Pausing<'a> {
     }
 
     /// What each switch that pauses keeps for its ingress ports, in canonical order.
-    pub(crate) fn needs(&self) -> Vec<Need> {
-        let mut all = vec![Need::default(); self.plan.names.len()];
+    pub(crate) fn needs(&self) -> Vec<BufferDemand> {
+        let mut all = vec![BufferDemand::default(); self.plan.names.len()];
         for cable in &self.plan.cables {
             for node in [cable.a as usize, cable.b as usize] {
                 if !self.pauses(node, *cable) {

@@ -42,7 +42,7 @@ pub struct Traffic {
 }
 
 /// What entries are held against.
-pub(crate) struct Around<'a> {
+pub(crate) struct TrafficContext<'a> {
     /// Run and fabric.
     pub run: Surroundings<'a>,
     /// Classes of switches.
@@ -53,7 +53,7 @@ pub(crate) struct Around<'a> {
     pub transports: &'a BTreeMap<String, Transport>,
 }
 
-impl<'a> Around<'a> {
+impl<'a> TrafficContext<'a> {
     pub fn new(
         (stop, classes): (Stop, u8),
         (transport, transports): (&'a Transport, &'a BTreeMap<String, Transport>),
@@ -64,7 +64,7 @@ impl<'a> Around<'a> {
 }
 
 /// Checks all entries, and puts files and patterns in their place.
-pub(crate) fn check(entries: &mut [Traffic], judge: &mut Judge<'_>, around: &Around<'_>) {
+pub(crate) fn check(entries: &mut [Traffic], judge: &mut Judge<'_>, around: &TrafficContext<'_>) {
     if entries.len() > 65_535 {
         let n = entries.len();
         return judge.say("traffic", format!("has {n} entries; at most 65535 are possible"));
@@ -86,7 +86,7 @@ pub(crate) fn check(entries: &mut [Traffic], judge: &mut Judge<'_>, around: &Aro
 }
 
 impl Traffic {
-    fn check(&mut self, judge: &mut Judge<'_>, path: &str, around: &Around<'_>) {
+    fn check(&mut self, judge: &mut Judge<'_>, path: &str, around: &TrafficContext<'_>) {
         let at = |key: &str| format!("{path}.{key}");
         judge.class_exists(&at("class"), self.class.unwrap_or(0), around.classes);
         let (start, stop) = (self.start, around.run.stop);
@@ -168,7 +168,7 @@ impl Traffic {
         &self,
         judge: &mut Judge<'_>,
         path: &str,
-        around: &Around<'a>,
+        around: &TrafficContext<'a>,
     ) -> (String, &'a Transport) {
         let usual = ("transport".to_string(), around.transport);
         let Some(name) = &self.transport else { return usual };

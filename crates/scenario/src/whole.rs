@@ -16,7 +16,7 @@ use crate::scenario::Scenario;
 use crate::shapers;
 use crate::stamps;
 use crate::stop;
-use crate::traffic::{self, Around, Traffic};
+use crate::traffic::{self, Traffic, TrafficContext};
 use crate::transport;
 use crate::workload::{Hosts, MOST_FLOWS, flows, forecast};
 use forebay_host::memory::settings::{CacheModel, LINE};
@@ -66,7 +66,7 @@ pub(crate) fn check(scenario: &mut Scenario, stem: &str, judge: &mut Judge<'_>) 
     s.host.check(judge, (mss, said), &plan);
     let faults = std::mem::take(&mut s.faults);
     s.faults = faults::check(&faults, judge, (s.stop, &plan));
-    let around = Around::new((s.stop, classes), (&s.transport, &s.transports), &plan);
+    let around = TrafficContext::new((s.stop, classes), (&s.transport, &s.transports), &plan);
     traffic::check(&mut s.traffic, judge, &around);
     pools_have_caches(s, judge);
     let snap = default_snap(s.all_transports());

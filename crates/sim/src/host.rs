@@ -32,10 +32,10 @@ pub(crate) mod telemetry;
 pub(crate) mod timer_dedup;
 mod timers;
 
-pub(crate) use app::{Apps, Logged};
+pub(crate) use app::{Apps, LoggedOp};
 pub(crate) use class_queues::ClassQueues;
 pub(crate) use common::{BaseRtt, Common, Profile};
-pub(crate) use control::Whose;
+pub(crate) use control::LawHost;
 pub(crate) use look::SenderLook;
 pub use memory::MemoryState;
 pub(crate) use memory::{Memory, NicSide, Snapshot};
@@ -43,12 +43,12 @@ pub(crate) use observers::Observer;
 pub(crate) use paused_destinations::{PAUSED_FOR, ResumeRequests};
 pub(crate) use receiving::Delivered;
 pub(crate) use rpc::{Credits, Ends, Shares};
-pub(crate) use sending::Sent;
+pub(crate) use sending::SenderEnd;
 
-use forebay_engine::{Digest, Flying, Out};
+use forebay_engine::{Digest, Emitter, InFlight};
 use forebay_host::{Moderation, PullOrder};
-use forebay_net::{CLASSES, Port, PortFault, PortSettings, Recalled, trace};
-use forebay_transport::{Arrival, Arrived};
+use forebay_net::{CLASSES, LinkLeftovers, Port, PortFault, PortSettings, trace};
+use forebay_transport::{Arrival, ClassPayload};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Span, Time};
 use forebay_wire::{Kind, Packet};
@@ -143,7 +143,7 @@ impl Host {
     }
 
     /// Payload of receiver-driven transports that came, by traffic class.
-    pub fn class_arrivals(&self) -> [Arrived; CLASSES] {
+    pub fn class_arrivals(&self) -> [ClassPayload; CLASSES] {
         self.receive.halves.arrived()
     }
 
@@ -153,7 +153,7 @@ impl Host {
     }
 
     /// Flows that started here and are finished.
-    pub fn sent(&self) -> &[Sent] {
+    pub fn sent(&self) -> &[SenderEnd] {
         &self.send.finished
     }
 
@@ -187,7 +187,7 @@ impl Host {
 
     /// A packet arrives.
     #[inline(never)]
-    pub fn arrive(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
+    pub fn arrive(&mut self, now: Time, packet: &Packet, out: &mut impl Emitter<Packet>) {
         if packet.has_int_records() {
             self.on_int_records(now, packet, out);
         }
@@ -211,7 +211,13 @@ impl Host {
 
     /// The stack takes a packet, which may stand for several: `newest` is the last of them.
     #[inline(always)]
-    fn take(&mut self, now: Time, newest: Arrival, packet: &Packet, out: &mut impl Out<Packet>) {
+    fn take(
+        &mut self,
+        now: Time,
+        newest: Arrival,
+        packet: &Packet,
+        out: &mut impl Emitter<Packet>,
+    ) {
         if packet.kind == Kind::Data {
             self.receive(now, newest, packet, out);
         } else if packet.kind.is_answer() {
@@ -226,7 +232,7 @@ impl Host {
 
     /// What an event made ready departs before anything else that happens at the same instant.
     #[inline]
-    fn depart_and_settle(&mut self, now: Time, out: &mut impl Out<Packet>) {
+    fn depart_and_settle(&mut self, now: Time, out: &mut impl Emitter<Packet>) {
         let mut pull = self.next_pull();
         if pull <= now {
             pull = self.pull(pull, now, out);
@@ -235,7 +241,7 @@ impl Host {
     }
 
     /// Handles everything due at `now`: most of the time the NIC's next packet, and nothing else.
-    pub fn timer(&mut self, now: Time, out: &mut impl Out<Packet>) {
+    pub fn timer(&mut self, now: Time, out: &mut impl Emitter<Packet>) {
         let mut pull = self.next_pull();
         if self.memory.is_none() {
             pull = self.pull(pull, now, out);
@@ -250,7 +256,7 @@ impl Host {
     }
 
     /// Handles what is due besides the NIC's next packet.
-    fn due(&mut self, now: Time, out: &mut impl Out<Packet>) {
+    fn due(&mut self, now: Time, out: &mut impl Emitter<Packet>) {
         while let Some((due, which)) = self.timers.take(now) {
             self.prefetch_due();
             match due {
@@ -277,7 +283,12 @@ impl Host {
     }
 
     /// A fault of its own cable.
-    pub fn fault(&mut self, now: Time, change: PortFault, flying: Vec<Flying<Packet>>) -> Recalled {
+    pub fn fault(
+        &mut self,
+        now: Time,
+        change: PortFault,
+        flying: Vec<InFlight<Packet>>,
+    ) -> LinkLeftovers {
         let recalled = self.nic.port.apply(now, change, flying);
         for packet in &recalled.lost {
             trace(&mut self.digest, now, LOST, packet);

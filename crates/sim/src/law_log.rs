@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 /// A log under the interface of laws.
 #[derive(Debug)]
-struct To(Arc<dyn LawLog>);
+struct LogAdapter(Arc<dyn LawLog>);
 
-impl Sink for To {
+impl Sink for LogAdapter {
     fn write(&self, bytes: &[u8]) {
         self.0.write(bytes);
     }
@@ -18,7 +18,7 @@ impl Sink for To {
 
 /// Log of the law of one flow or host; see [`LawLogs::open`].
 fn tap(logs: &dyn LawLogs, whose: &str) -> Tap {
-    Tap::new(Arc::new(To(logs.open(whose))))
+    Tap::new(Arc::new(LogAdapter(logs.open(whose))))
 }
 
 /// Logs of flows and of the pools of connections, by number, and of hosts that grant, by index.

@@ -40,6 +40,8 @@ pub use host::MemoryState;
 pub use observe::inspect::{
     HostState, Inspection, PortState, RackState, SenderState, SwitchState, VoqState,
 };
-pub use observe::interval::{FlowInterval, Interval, Looks, MemoryInterval, PortInterval};
+pub use observe::interval::{
+    FlowInterval, Interval, IntervalBaseline, MemoryInterval, PortInterval,
+};
 pub use options::{Options, Outputs, SimError};
 pub use run::{Outcome, Simulation, simulate, simulate_into};

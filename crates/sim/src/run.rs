@@ -11,7 +11,7 @@ use crate::observe::stall::{self, CHECK_EVERY, Progress};
 use crate::options::{Options, Outputs, SimError};
 use crate::world::{AnyNode, World, machines};
 use forebay_engine::{
-    Ended, Engine, EngineAccess, EngineStats, Goal, LinkId, NodeId, Tuning, Watch,
+    AdvanceEnd, Engine, EngineAccess, EngineStats, Goal, LinkId, NodeId, Tuning, Watch,
 };
 use forebay_laws::flow::FlowParams;
 use forebay_record::RunRecord;
@@ -93,15 +93,15 @@ pub struct Simulation<'a> {
     met: bool,  // the goal has been
     last: Time, // the end: the scenario's, or once the goal is met the next multiple of its grain
     progress: Progress,
-    ended: Option<Ended>,
+    ended: Option<AdvanceEnd>,
     stall: Option<String>,
     modules: bool,                // a law is a module, which may end the run
     fault: Option<String>,        // it did
     deadlocks: Option<Deadlocks>, // where something may pause
     captures: Option<Captures<'a>>,
     links: Option<LinkSamples>,
-    follows: bool,      // some flows
-    look: Option<Look>, // where windows are longer than it may be between two looks
+    follows: bool,           // some flows
+    look: Option<StopCheck>, // where windows are longer than it may be between two looks
 }
 
 impl<'a> Simulation<'a> {
@@ -168,7 +168,7 @@ impl<'a> Simulation<'a> {
             .map(|sink| Captures::new(sink, &mut world.taps, &world.common, &world.plan.names));
         let is_module = |law: &FlowParams| law.is_module();
         let modules = world.common.profiles.iter().any(|of| of.law.as_ref().is_some_and(is_module));
-        let look = Look::new(scenario, &world.plan, engine.stats().window);
+        let look = StopCheck::new(scenario, &world.plan, engine.stats().window);
         let links = outputs.links.then(|| LinkSamples::new(&world, last, goal.is_some())).flatten();
         Ok(Self {
             scenario,
@@ -228,11 +228,11 @@ impl<'a> Simulation<'a> {
             let ended = self.engine.advance(boundary, self.goal, watch);
             self.look_for_faults();
             if self.fault.is_some() {
-                self.ended = Some(Ended::Stopped(self.engine.now()));
+                self.ended = Some(AdvanceEnd::Stopped(self.engine.now()));
                 break;
             }
             match ended {
-                Ended::Reached(now) => {
+                AdvanceEnd::Reached(now) => {
                     self.world.timeline.apply(now, &self.world.fabric, &mut self.engine);
                     if now == now.round_up(CHECK_EVERY) {
                         self.stall = self.progress.check(
@@ -241,7 +241,7 @@ impl<'a> Simulation<'a> {
                             &mut self.engine,
                             &self.world,
                         );
-                        self.ended = self.stall.as_ref().map(|_| Ended::Stopped(now));
+                        self.ended = self.stall.as_ref().map(|_| AdvanceEnd::Stopped(now));
                     }
                     if now == now.round_up(deadlock::CHECK_EVERY) {
                         self.check_for_deadlocks(now);
@@ -251,19 +251,19 @@ impl<'a> Simulation<'a> {
                         .as_mut()
                         .is_some_and(|c| !c.settle(now, &self.world.fabric, &mut self.engine))
                     {
-                        self.ended = Some(Ended::Stopped(now));
+                        self.ended = Some(AdvanceEnd::Stopped(now));
                     }
                 }
-                Ended::Idle if self.world.timeline.next() < self.last => {
+                AdvanceEnd::Idle if self.world.timeline.next() < self.last => {
                     let now = self.engine.now();
                     self.world.timeline.apply(now, &self.world.fabric, &mut self.engine);
                 }
-                Ended::Idle if self.met => {}
-                Ended::Idle => {
+                AdvanceEnd::Idle if self.met => {}
+                AdvanceEnd::Idle => {
                     self.stall = stall::why(&mut self.engine, &self.world);
-                    self.ended = Some(Ended::Idle);
+                    self.ended = Some(AdvanceEnd::Idle);
                 }
-                Ended::Done(now) => {
+                AdvanceEnd::Done(now) => {
                     // A boundary that has nothing to do with the goal may have come first.
                     self.last = now.round_up(self.scenario.stop.grain).min(self.scenario.stop.time);
                     (self.goal, self.met) = (None, true);
@@ -281,7 +281,7 @@ impl<'a> Simulation<'a> {
                 links.sample(now, &mut self.engine, &self.world);
             }
             if self.ended.is_none() && self.met && self.engine.now() >= self.last {
-                self.ended = Some(Ended::Done(self.last));
+                self.ended = Some(AdvanceEnd::Done(self.last));
             }
         }
         self.ended.is_some() || self.engine.now() >= self.scenario.stop.time
@@ -320,16 +320,17 @@ impl<'a> Simulation<'a> {
     pub fn finish(mut self) -> Outcome {
         self.look_for_faults();
         let end = match self.ended {
-            Some(Ended::Done(at) | Ended::Stopped(at)) => at,
-            Some(Ended::Idle) if self.stall.is_none() => self.scenario.stop.time,
-            Some(Ended::Idle) => {
+            Some(AdvanceEnd::Done(at) | AdvanceEnd::Stopped(at)) => at,
+            Some(AdvanceEnd::Idle) if self.stall.is_none() => self.scenario.stop.time,
+            Some(AdvanceEnd::Idle) => {
                 self.engine.now().round_up(CHECK_EVERY).min(self.scenario.stop.time)
             }
             _ => self.engine.now(),
         };
         self.check_for_deadlocks(end);
         let links = self.links.take().map(|l| l.finish(end, &mut self.engine, &self.world));
-        let interrupted = matches!(self.ended, Some(Ended::Stopped(_))) && self.stall.is_none();
+        let interrupted =
+            matches!(self.ended, Some(AdvanceEnd::Stopped(_))) && self.stall.is_none();
         let execution = self.engine.stats();
         let unsent = unsent(&mut self.engine, &self.world.fabric, end);
         let mut nodes = self.engine.into_nodes();
@@ -345,7 +346,7 @@ impl<'a> Simulation<'a> {
         if self.stall.is_none() && !interrupted && self.world.timeline.next() == Time::MAX {
             self.stall = stall::dead_end(&record);
         }
-        let idle = matches!(self.ended, Some(Ended::Idle));
+        let idle = matches!(self.ended, Some(AdvanceEnd::Idle));
         let left = stall::programs(&record, &self.world, !idle && self.stall.is_none());
         if idle && record.programs.iter().any(|row| row.awaited && row.ended.is_none()) {
             self.stall = self.stall.or_else(|| left.clone());
@@ -405,7 +406,7 @@ impl Simulation<'_> {
 
 /// Between two looks at whether the run is still wanted, where the engine, which looks at each window, would not for long.
 #[derive(Clone, Copy, Debug)]
-struct Look {
+struct StopCheck {
     least: Span, // in which full links and all samplers have `MOST_UNWATCHED` events
     step: Span,
     events: u64,
@@ -420,7 +421,7 @@ const MOST_UNWATCHED: u64 = 2_000_000;
 /// How much longer than on a full fabric it may be while little happens.
 const PATIENCE: u64 = 16;
 
-impl Look {
+impl StopCheck {
     fn new(scenario: &Scenario, plan: &Plan, window: Span) -> Option<Self> {
         let packet = scenario.largest_packet().get().max(64) as f64 * 8.0;
         let links: f64 = plan.cables.iter().map(|c| 2.0 * c.link.rate.get() as f64 / packet).sum();

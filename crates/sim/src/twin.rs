@@ -5,7 +5,7 @@ use crate::observe::collect::{collect, unsent};
 use crate::observe::stall::{self, CHECK_EVERY, Progress};
 use crate::options::{Options, Outputs, SimError};
 use crate::world::machines;
-use forebay_engine::Ended;
+use forebay_engine::AdvanceEnd;
 use forebay_engine::reference::Reference;
 use forebay_record::RunRecord;
 use forebay_scenario::model::Scenario;
@@ -35,11 +35,11 @@ pub fn reference(
         let check = (now + Span::from_ps(1)).round_up(CHECK_EVERY);
         let boundary = last.min(world.timeline.next()).min(check);
         match engine.advance(boundary, goal) {
-            Ended::Done(at) => {
+            AdvanceEnd::Done(at) => {
                 // A fault may come between the last completion and the multiple of the grain after it: `at` is its time then.
                 (goal, met, last) = (None, true, at.round_up(scenario.stop.grain).min(last));
             }
-            Ended::Idle if !met && world.timeline.next() >= last => {
+            AdvanceEnd::Idle if !met && world.timeline.next() >= last => {
                 let stalled = stall::why(&mut engine, &world).is_some();
                 break if stalled { boundary.round_up(CHECK_EVERY).min(last) } else { last };
             }

@@ -3,7 +3,7 @@
 use crate::hash::content_name;
 use forebay_laws::params::LawInfo;
 use forebay_record::columnar::Format;
-use forebay_record::{About, FaultSpan};
+use forebay_record::{FaultSpan, RunStart};
 use forebay_scenario::model::{
     BaseRtt, Change, ClassLimit, Clock, CreditClass, Fabric, HashSeed, InflightCap, MarkAt,
     NextHops, PoolThreshold, QueueLength, Rdma, Recovery, Release, Routing, Scenario, Switch,
@@ -17,13 +17,13 @@ use forebay_units::{Bytes, Time, human};
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The facts that every file of a run directory shares.
-pub fn about(scenario: &Scenario, expect: &[Expect]) -> About {
+pub fn about(scenario: &Scenario, expect: &[Expect]) -> RunStart {
     about_under(scenario, expect, &[])
 }
 
 /// The facts of a run whose flows are under these laws in Python.
-pub fn about_under(scenario: &Scenario, expect: &[Expect], in_python: &[InPython]) -> About {
-    let mut about = About {
+pub fn about_under(scenario: &Scenario, expect: &[Expect], in_python: &[InPython]) -> RunStart {
+    let mut about = RunStart {
         scenario: scenario.name.clone(),
         version: VERSION.into(),
         laws: laws(scenario),
@@ -43,7 +43,7 @@ pub fn about_under(scenario: &Scenario, expect: &[Expect], in_python: &[InPython
             Release::Fluid => "byte by byte as a packet is sent (fluid)".into(),
             Release::Start => "at the start of its transmission (start)".into(),
         },
-        ..About::default()
+        ..RunStart::default()
     };
     put_in_python(&mut about, in_python);
     about
@@ -112,7 +112,7 @@ fn outside(scenario: &Scenario) -> Vec<String> {
 }
 
 /// Whether flows of a run were under a law in Python, which its directory does not have.
-pub fn is_under_python(about: &About) -> bool {
+pub fn is_under_python(about: &RunStart) -> bool {
     about.laws.iter().any(|law| law.contains(IN_PLACE))
 }
 
@@ -120,7 +120,7 @@ pub fn is_under_python(about: &About) -> bool {
 const IN_PLACE: &str = " (Python, in place of ";
 
 /// Says of a run that its flows were under those of these laws that stand for one of its own.
-fn put_in_python(about: &mut About, in_python: &[InPython]) {
+fn put_in_python(about: &mut RunStart, in_python: &[InPython]) {
     let mut again = Vec::new();
     for law in in_python {
         let Some(own) = about.laws.iter_mut().find(|own| **own == law.like) else { continue };

@@ -552,7 +552,7 @@ mod tests {
 
     const SWEPT: &str = "[[traffic]]\nkind = \"permutation\"\nsize = \"1MB\"\n[output]\nqueues = { every = \"100ns\" }\n";
 
-    fn load(keys: &str, settings: &[(String, String)]) -> forebay_scenario::Loaded {
+    fn load(keys: &str, settings: &[(String, String)]) -> forebay_scenario::LoadedScenario {
         forebay_scenario::text_with("x.toml", &format!("{STAR}{SWEPT}[sweep]\n{keys}\n"), settings)
             .unwrap()
     }
@@ -560,8 +560,8 @@ mod tests {
     /// A sweep over these keys, with three seeds.
     fn planned(keys: &str) -> sweep::Plan {
         #[derive(Debug)]
-        struct No;
-        impl From<crate::expect::Problems> for No {
+        struct NoForecast;
+        impl From<crate::expect::Problems> for NoForecast {
             fn from(_: crate::expect::Problems) -> Self {
                 Self
             }
@@ -569,7 +569,7 @@ mod tests {
         // A point without the sweep that it is of, which would be read once more for each.
         let make = |point: &[(String, String)]| {
             let alone = [point, &[("sweep".into(), "{}".into())]].concat();
-            Ok::<_, No>(load(keys, &alone))
+            Ok::<_, NoForecast>(load(keys, &alone))
         };
         let seeds = Some(&[1, 2, 3][..]);
         sweep::Plan::of(load(keys, &[]), &[], seeds, Vec::new(), "x", make).unwrap()

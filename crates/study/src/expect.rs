@@ -1,8 +1,8 @@
 //! `[[expect]]`: bands that results must lie in, read before the run and held against it afterwards.
 
 use crate::metrics::{self, Metric};
-use forebay_record::judge::{self, Judged};
-use forebay_record::{About, FlowRow, RunRecord, Summary};
+use forebay_record::judge::{self, JudgedValue};
+use forebay_record::{FlowRow, RunRecord, RunStart, Summary};
 use forebay_scenario::expect::{Condition, Expect, Operand};
 use forebay_scenario::plan::matches;
 use std::cmp::Ordering;
@@ -62,7 +62,7 @@ fn holds(condition: &Condition, flow: &FlowRow, hosts: &[String]) -> bool {
 
 impl Band {
     /// A sentence if the result is outside, or is not there.
-    pub fn miss(&self, about: &About, summary: &Summary, runs: &[RunRecord]) -> Option<String> {
+    pub fn miss(&self, about: &RunStart, summary: &Summary, runs: &[RunRecord]) -> Option<String> {
         let name = &self.expect.metric;
         let (value, what) = match &self.expect.rows {
             Some(rows) => (
@@ -76,16 +76,18 @@ impl Band {
         };
         let band = judge::Band { least: self.expect.min, most: self.expect.max };
         match band.judge(value) {
-            Judged::In => None,
-            Judged::Below(min) => {
+            JudgedValue::In => None,
+            JudgedValue::Below(min) => {
                 let value = rounded(value, min);
                 Some(format!("{what} is {value}, below the expected minimum of {min}"))
             }
-            Judged::Above(max) => {
+            JudgedValue::Above(max) => {
                 let value = rounded(value, max);
                 Some(format!("{what} is {value}, above the expected maximum of {max}"))
             }
-            Judged::NotFinite => Some(format!("{what} is {value}, which is not a finite number")),
+            JudgedValue::NotFinite => {
+                Some(format!("{what} is {value}, which is not a finite number"))
+            }
         }
     }
 }
@@ -116,7 +118,12 @@ fn rounded(value: f64, bound: f64) -> String {
 }
 
 /// A sentence for each band that was missed.
-pub fn misses(bands: &[Band], about: &About, summary: &Summary, runs: &[RunRecord]) -> Vec<String> {
+pub fn misses(
+    bands: &[Band],
+    about: &RunStart,
+    summary: &Summary,
+    runs: &[RunRecord],
+) -> Vec<String> {
     bands.iter().filter_map(|band| band.miss(about, summary, runs)).collect()
 }
 
@@ -130,7 +137,7 @@ mod tests {
         Expect { metric: metric.into(), rows, min, max, place: String::new() }
     }
 
-    fn runs() -> (About, Vec<RunRecord>) {
+    fn runs() -> (RunStart, Vec<RunRecord>) {
         let flow = |size: u64, fct_us: u64| FlowRow {
             flow: 0,
             traffic: u16::from(size > 50_000),
@@ -152,7 +159,7 @@ mod tests {
             end: Time::from_ps(1_000_000_000),
             ..RunRecord::default()
         };
-        (About { seeds: vec![1], ..About::default() }, vec![run])
+        (RunStart { seeds: vec![1], ..RunStart::default() }, vec![run])
     }
 
     fn missed(e: Expect) -> Option<String> {

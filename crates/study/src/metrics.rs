@@ -15,10 +15,10 @@ pub struct Metric {
     pub about: String,
     /// Whether it is of flows, so that `where` can choose among them.
     pub of_flows: bool,
-    read: Read,
+    read: MetricReader,
 }
 
-enum Read {
+enum MetricReader {
     Flows(OfClass, OfDistribution),
     Incasts(OfDistribution),
     /// Of collectives.
@@ -59,7 +59,7 @@ pub struct Value {
 impl Metric {
     /// Whether it has a value for each seed, and so an interval where there are enough of them.
     pub fn is_spread(&self) -> bool {
-        !matches!(self.read, Read::Count(_) | Read::Ports(_))
+        !matches!(self.read, MetricReader::Count(_) | MetricReader::Ports(_))
     }
 
     /// Value of the metric; no mean if there were no samples.
@@ -71,41 +71,43 @@ impl Metric {
             per_seed: e.per_seed.clone(),
         };
         match self.read {
-            Read::Flows(class, statistic) => {
+            MetricReader::Flows(class, statistic) => {
                 let censored = summary.overall.censored;
                 Value { censored, ..of(statistic(class(&summary.overall))) }
             }
-            Read::Incasts(statistic) => match &summary.incast {
+            MetricReader::Incasts(statistic) => match &summary.incast {
                 None => Value::default(),
                 Some(incast) => {
                     let all = &incast.overall;
                     Value { censored: all.censored, ..of(statistic(&all.completion_us)) }
                 }
             },
-            Read::Collectives(estimate) => match &summary.collective {
+            MetricReader::Collectives(estimate) => match &summary.collective {
                 None => Value::default(),
                 Some(all) => {
                     let all = &all.overall;
                     Value { censored: all.censored, ..of(estimate(all)) }
                 }
             },
-            Read::Rpcs(estimate) => rpcs(summary).map_or(Value::default(), |r| of(estimate(r))),
-            Read::Tail(latency, statistic, of_rpcs) => {
+            MetricReader::Rpcs(estimate) => {
+                rpcs(summary).map_or(Value::default(), |r| of(estimate(r)))
+            }
+            MetricReader::Tail(latency, statistic, of_rpcs) => {
                 rpcs(summary).map_or(Value::default(), |r| Value {
                     censored: r.censored && of_rpcs,
                     ..of(statistic(latency(r)))
                 })
             }
-            Read::Memory(estimate) => match &summary.memory {
+            MetricReader::Memory(estimate) => match &summary.memory {
                 Some(memory) => of(estimate(&memory.mean_over_hosts)),
                 None => Value::default(),
             },
-            Read::Spread(estimate) => of(estimate(summary)),
-            Read::Ports(name) => {
+            MetricReader::Spread(estimate) => of(estimate(summary)),
+            MetricReader::Ports(name) => {
                 let total = summary.network.port_totals.get(name);
                 Value { mean: total.map(|total| *total as f64), ..Value::default() }
             }
-            Read::Count(count) => Value { mean: Some(count(summary)), ..Value::default() },
+            MetricReader::Count(count) => Value { mean: Some(count(summary)), ..Value::default() },
         }
     }
 }
@@ -114,23 +116,23 @@ fn rpcs(summary: &Summary) -> Option<&RpcClass> {
     summary.rpc.as_ref().map(|rpc| &rpc.overall)
 }
 
-type Named<T> = (&'static str, &'static str, T);
+type NamedMetric<T> = (&'static str, &'static str, T);
 
-const DISTRIBUTIONS: [Named<OfClass>; 4] = [
+const DISTRIBUTIONS: [NamedMetric<OfClass>; 4] = [
     ("slowdown", "FCT over ideal FCT, receiver-delivered", |c| &c.slowdown),
     ("fct_us", "FCT in microseconds, receiver-delivered", |c| &c.fct_us),
     ("slowdown_acked", "FCT over ideal FCT, sender-acked", |c| &c.slowdown_acked),
     ("fct_acked_us", "FCT in microseconds, sender-acked", |c| &c.fct_acked_us),
 ];
 
-const STATISTICS: [Named<OfDistribution>; 4] = [
+const STATISTICS: [NamedMetric<OfDistribution>; 4] = [
     ("mean", "mean", |d| &d.mean),
     ("p50", "median", |d| &d.p50),
     ("p95", "95th percentile", |d| &d.p95),
     ("p99", "99th percentile", |d| &d.p99),
 ];
 
-const COLLECTIVES: [Named<OfCollectives>; 7] = [
+const COLLECTIVES: [NamedMetric<OfCollectives>; 7] = [
     ("completion_us.mean", "mean completion time of collectives, microseconds", |c| {
         &c.completion_us.mean
     }),
@@ -154,7 +156,7 @@ const COLLECTIVES: [Named<OfCollectives>; 7] = [
     }),
 ];
 
-const COLLECTIVE_COUNTS: [Named<Count>; 2] = [
+const COLLECTIVE_COUNTS: [NamedMetric<Count>; 2] = [
     ("collective.completed", "collectives that completed, over all seeds", |s| {
         s.collective.as_ref().map_or(0.0, |c| c.overall.count as f64)
     }),
@@ -163,7 +165,7 @@ const COLLECTIVE_COUNTS: [Named<Count>; 2] = [
     }),
 ];
 
-const RPC_DISTRIBUTIONS: [Named<OfRpcClass>; 3] = [
+const RPC_DISTRIBUTIONS: [NamedMetric<OfRpcClass>; 3] = [
     ("latency_us", "latency of RPCs in microseconds", |r| &r.latency_us),
     ("latency_over_ideal", "latency of RPCs over ideal latency", |r| &r.latency_over_ideal),
     ("connection_goodput_gbps", "goodput of connections, both ways, Gb/s", |r| {
@@ -171,7 +173,7 @@ const RPC_DISTRIBUTIONS: [Named<OfRpcClass>; 3] = [
     }),
 ];
 
-const TAIL: [Named<OfLatency>; 8] = [
+const TAIL: [NamedMetric<OfLatency>; 8] = [
     ("mean", "mean", |l| &l.mean),
     ("min", "smallest", |l| &l.min),
     ("p50", "median", |l| &l.p50),
@@ -182,7 +184,7 @@ const TAIL: [Named<OfLatency>; 8] = [
     ("max", "largest", |l| &l.max),
 ];
 
-const RPC_SPREADS: [Named<OfRpcs>; 7] = [
+const RPC_SPREADS: [NamedMetric<OfRpcs>; 7] = [
     ("rpc.request_goodput_gbps", "payload of requests delivered, Gb/s", |r| {
         &r.request_goodput_gbps
     }),
@@ -202,7 +204,7 @@ const RPC_SPREADS: [Named<OfRpcs>; 7] = [
     }),
 ];
 
-const RPC_COUNTS: [Named<Count>; 2] = [
+const RPC_COUNTS: [NamedMetric<Count>; 2] = [
     ("rpc.completed", "RPCs that completed, over all seeds", |s| {
         s.rpc.as_ref().map_or(0.0, |r| (r.issued - r.not_completed) as f64)
     }),
@@ -211,7 +213,7 @@ const RPC_COUNTS: [Named<Count>; 2] = [
     }),
 ];
 
-const FLOW_COUNTS: [Named<Count>; 7] = [
+const FLOW_COUNTS: [NamedMetric<Count>; 7] = [
     ("flows.started", "flows with an end that started, over all seeds", |s| {
         (s.flows.completed + s.flows.not_finished) as f64
     }),
@@ -231,7 +233,7 @@ const FLOW_COUNTS: [Named<Count>; 7] = [
 ];
 
 /// Of hosts whose path to memory is modelled; means over these.
-const MEMORY: [Named<OfMemory>; 33] = [
+const MEMORY: [NamedMetric<OfMemory>; 33] = [
     ("goodput_gbps", "payload that applications of a host read, Gb/s", |m| &m.goodput_gbps),
     ("pcie_gbps", "what crossed PCIe, Gb/s", |m| &m.pcie_gbps),
     ("iio_occupancy", "lines in IIO slots", |m| &m.iio_occupancy_lines),
@@ -342,7 +344,7 @@ fn port_total(summary: &Summary, counter: &str) -> f64 {
     summary.network.port_totals.get(counter).copied().unwrap_or(0) as f64
 }
 
-const COUNTS: [Named<Count>; 22] = [
+const COUNTS: [NamedMetric<Count>; 22] = [
     ("drops", "packets refused for lack of buffer, over all seeds", |s| {
         s.network.dropped_packets as f64
     }),
@@ -415,7 +417,7 @@ const COUNTS: [Named<Count>; 22] = [
     }),
 ];
 
-const SPREADS: [Named<Spread>; 18] = [
+const SPREADS: [NamedMetric<Spread>; 18] = [
     ("drop_rate", "drops over packets offered at switch ports", |s| &s.network.drop_rate),
     ("mark_rate", "marks over packets sent at switch ports", |s| &s.network.mark_rate),
     (
@@ -487,7 +489,7 @@ pub fn all() -> Vec<Metric> {
                 name: format!("flows.{what}.{name}"),
                 about: format!("{statistic} of {about}"),
                 of_flows: true,
-                read: Read::Flows(class, read),
+                read: MetricReader::Flows(class, read),
             });
         }
     }
@@ -498,42 +500,51 @@ pub fn all() -> Vec<Metric> {
         read,
     };
     all.extend(FLOW_COUNTS.map(|(name, about, read)| {
-        metric(name, about, name != "flows.not_started", Read::Count(read))
+        metric(name, about, name != "flows.not_started", MetricReader::Count(read))
     }));
     for (name, statistic, read) in STATISTICS {
         let name = format!("incast.completion_us.{name}");
         let about = format!(
             "{statistic} of the time from the first start of a round of an incast to its last delivery, microseconds"
         );
-        all.push(metric(&name, &about, false, Read::Incasts(read)));
+        all.push(metric(&name, &about, false, MetricReader::Incasts(read)));
     }
     all.extend(COLLECTIVES.map(|(name, about, read)| {
-        metric(&format!("collective.{name}"), about, false, Read::Collectives(read))
+        metric(&format!("collective.{name}"), about, false, MetricReader::Collectives(read))
     }));
     all.extend(
-        COLLECTIVE_COUNTS.map(|(name, about, read)| metric(name, about, false, Read::Count(read))),
+        COLLECTIVE_COUNTS
+            .map(|(name, about, read)| metric(name, about, false, MetricReader::Count(read))),
     );
     for (what, about, class) in RPC_DISTRIBUTIONS {
         for (name, statistic, read) in TAIL {
             let (name, about) = (format!("rpc.{what}.{name}"), format!("{statistic} of {about}"));
             let of_rpcs = what != "connection_goodput_gbps";
-            all.push(metric(&name, &about, false, Read::Tail(class, read, of_rpcs)));
+            all.push(metric(&name, &about, false, MetricReader::Tail(class, read, of_rpcs)));
         }
     }
-    all.extend(RPC_SPREADS.map(|(name, about, read)| metric(name, about, false, Read::Rpcs(read))));
-    all.extend(RPC_COUNTS.map(|(name, about, read)| metric(name, about, false, Read::Count(read))));
+    all.extend(
+        RPC_SPREADS.map(|(name, about, read)| metric(name, about, false, MetricReader::Rpcs(read))),
+    );
+    all.extend(
+        RPC_COUNTS.map(|(name, about, read)| metric(name, about, false, MetricReader::Count(read))),
+    );
     all.extend(MEMORY.map(|(name, about, read)| {
         let (name, about) =
             (format!("memory.{name}"), format!("{about}; mean over hosts with a memory model"));
-        metric(&name, &about, false, Read::Memory(read))
+        metric(&name, &about, false, MetricReader::Memory(read))
     }));
-    all.extend(COUNTS.map(|(name, about, read)| metric(name, about, false, Read::Count(read))));
+    all.extend(
+        COUNTS.map(|(name, about, read)| metric(name, about, false, MetricReader::Count(read))),
+    );
     all.extend(columns::port_counters().map(|(name, about, total)| {
         let how = if total == Total::Max { "largest of" } else { "sum over" };
         let about = format!("{how} all ports and seeds: {about}");
-        metric(&format!("ports.{name}"), &about, false, Read::Ports(name))
+        metric(&format!("ports.{name}"), &about, false, MetricReader::Ports(name))
     }));
-    all.extend(SPREADS.map(|(name, about, read)| metric(name, about, false, Read::Spread(read))));
+    all.extend(
+        SPREADS.map(|(name, about, read)| metric(name, about, false, MetricReader::Spread(read))),
+    );
     all
 }
 

@@ -24,7 +24,7 @@ pub fn seeds_needed(effect: f64) -> Option<usize> {
 
 /// Pairs of values compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Paired {
+pub struct PairedValues {
     /// Mean of the first values.
     pub base: f64,
     /// Mean of the differences.
@@ -38,12 +38,12 @@ pub struct Paired {
     /// theirs. `None` of too few pairs, or where they do not vary.
     pub effect: Option<f64>,
     /// Verdict of the pairs.
-    pub says: Says,
+    pub says: PairVerdict,
 }
 
 /// Verdict of pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Says {
+pub enum PairVerdict {
     /// No pair differs.
     Same,
     /// The interval leaves zero out.
@@ -55,7 +55,7 @@ pub enum Says {
 }
 
 /// Compares pairs; `None` of none.
-pub fn paired(pairs: &[(f64, f64)]) -> Option<Paired> {
+pub fn paired(pairs: &[(f64, f64)]) -> Option<PairedValues> {
     let mean = |of: &dyn Fn(&(f64, f64)) -> f64| {
         Estimate::new(pairs.iter().map(|pair| Some(of(pair))).collect())
     };
@@ -85,14 +85,14 @@ pub fn paired(pairs: &[(f64, f64)]) -> Option<Paired> {
         }
     };
     let says = match ci95 {
-        _ if pairs.iter().all(|(a, b)| a == b) => Says::Same,
-        None => Says::NoInterval,
+        _ if pairs.iter().all(|(a, b)| a == b) => PairVerdict::Same,
+        None => PairVerdict::NoInterval,
         Some([low, high]) if low <= 0.0 && high >= 0.0 => {
-            Says::TooFew(effect.and_then(seeds_needed))
+            PairVerdict::TooFew(effect.and_then(seeds_needed))
         }
-        Some(_) => Says::Differ,
+        Some(_) => PairVerdict::Differ,
     };
-    Some(Paired { base, difference, ci95_share, ci95, effect, says })
+    Some(PairedValues { base, difference, ci95_share, ci95, effect, says })
 }
 
 #[cfg(test)]
@@ -112,10 +112,10 @@ mod tests {
         assert!((low - 20.0 * -0.01746).abs() < 2e-3 && (high - 20.0 * 0.23149).abs() < 2e-3);
         assert!((a.effect.unwrap() - 0.09531 * 22.0).abs() < 1e-3);
         // An effect of 2.097 takes (t + 1.645)^2 / 2.097^2 seeds: 5.6 by the t of four seeds, 4.5 by that of five.
-        assert_eq!(a.says, Says::TooFew(Some(5)));
+        assert_eq!(a.says, PairVerdict::TooFew(Some(5)));
         // The same ratio in each seed is one that luck has no part in.
         let steady = paired(&[(10.0, 11.0), (20.0, 22.0), (30.0, 33.0)]).unwrap();
-        assert_eq!((steady.says, steady.effect), (Says::Differ, None));
+        assert_eq!((steady.says, steady.effect), (PairVerdict::Differ, None));
     }
 
     /// Losses that fall from 10, 20, 30 to nearly nothing: the interval of the differences would reach beyond -200 %.
@@ -131,9 +131,9 @@ mod tests {
     }
 
     /// Numbers that pass for independent ones of a normal distribution: twelve uniform ones have variance 1.
-    struct Normal(u64);
+    struct NormalDraws(u64);
 
-    impl Normal {
+    impl NormalDraws {
         fn next(&mut self) -> f64 {
             let uniform = |state: &mut u64| {
                 *state += 1;
@@ -144,7 +144,11 @@ mod tests {
     }
 
     /// So many pairs: seeds differ among themselves much more than runs do, which are a known ratio apart.
-    fn pairs(normal: &mut Normal, pairs: usize, (ratio, noise): (f64, f64)) -> Vec<(f64, f64)> {
+    fn pairs(
+        normal: &mut NormalDraws,
+        pairs: usize,
+        (ratio, noise): (f64, f64),
+    ) -> Vec<(f64, f64)> {
         let pair = |_| {
             let value = 20.0 * exp(0.5 * normal.next());
             (value, value * ratio * exp(noise * normal.next()))
@@ -153,10 +157,10 @@ mod tests {
     }
 
     /// In which share of 600 comparisons of so many pairs the difference is told.
-    fn told(normal: &mut Normal, count: usize, known: (f64, f64)) -> f64 {
+    fn told(normal: &mut NormalDraws, count: usize, known: (f64, f64)) -> f64 {
         let all = 600;
-        let told =
-            (0..all).filter(|_| paired(&pairs(normal, count, known)).unwrap().says == Says::Differ);
+        let told = (0..all)
+            .filter(|_| paired(&pairs(normal, count, known)).unwrap().says == PairVerdict::Differ);
         told.count() as f64 / f64::from(all)
     }
 
@@ -164,7 +168,7 @@ mod tests {
     fn as_many_seeds_as_are_named_do_tell_a_known_difference() {
         for (at, known) in (1..).zip([(1.3, 0.1), (1.3, 0.25), (1.1, 0.1), (0.6, 0.5), (0.95, 0.1)])
         {
-            let mut normal = Normal(at << 32);
+            let mut normal = NormalDraws(at << 32);
             let all = paired(&pairs(&mut normal, 20_000, known)).unwrap();
             let ratio = 1.0 + all.difference / all.base;
             assert!((ratio - known.0).abs() < 0.15 * known.0, "{all:?}");
@@ -179,7 +183,7 @@ mod tests {
     #[test]
     fn runs_that_are_alike_are_seldom_told_apart() {
         for (at, count) in (7..).zip([3, 5, 10, 30]) {
-            let told = told(&mut Normal(at << 32), count, (1.0, 0.2));
+            let told = told(&mut NormalDraws(at << 32), count, (1.0, 0.2));
             assert!(told < 0.09, "{count} pairs: {told}");
         }
     }

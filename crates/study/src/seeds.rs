@@ -29,7 +29,7 @@ pub struct Work<'a> {
 }
 
 /// What one seed left: its results, and the captures that were written meanwhile.
-pub struct Left {
+pub struct SeedOutput {
     /// Results of the seed.
     pub outcome: Outcome,
     /// Captures of the seed, or why one of them or a law log failed.
@@ -37,7 +37,12 @@ pub struct Left {
 }
 
 impl Work<'_> {
-    fn simulate(&self, seed: u64, watch: &Watch, to_do: &AtomicU64) -> Result<Left, SimError> {
+    fn simulate(
+        &self,
+        seed: u64,
+        watch: &Watch,
+        to_do: &AtomicU64,
+    ) -> Result<SeedOutput, SimError> {
         let output = &self.scenario.output;
         let mut captures = self.around.captures(seed);
         let logs = self.around.law_logs(seed);
@@ -56,7 +61,7 @@ impl Work<'_> {
         }
         self.explain(&mut outcome, watch);
         let captures = captures.finish();
-        Ok(Left { outcome, captures: logged.and(captures) })
+        Ok(SeedOutput { outcome, captures: logged.and(captures) })
     }
 
     /// A sentence for each flow and connection that was to be logged and did not begin.
@@ -149,7 +154,7 @@ const TICK: Duration = Duration::from_millis(50);
 pub fn side_by_side(
     work: &Work<'_>,
     mut tick: impl FnMut(&View<'_>),
-    mut deliver: impl FnMut(Left) -> bool,
+    mut deliver: impl FnMut(SeedOutput) -> bool,
 ) -> End {
     let seeds = &work.scenario.seeds;
     let watches: Vec<Watch> = seeds.iter().map(|_| Watch::default()).collect();

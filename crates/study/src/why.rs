@@ -3,10 +3,10 @@
 //! The second run ends with the last of these flows. Each of them begins and completes there when it did in the first run, to the picosecond,
 //! or there is no answer.
 
-use forebay_record::About;
+use forebay_record::RunStart;
 use forebay_record::why::{
-    Log, Part, Path, Piece, Whose, WhyRow, calls, explain, explain_calls, is_explained, path, rows,
-    rows_of, share_of, slowest, slowest_rpcs,
+    Log, Part, Path, Piece, Subject, WhyRow, calls, explain, explain_calls, is_explained, path,
+    rows, rows_of, share_of, slowest, slowest_rpcs,
 };
 use forebay_record::{CollectiveRow, RunRecord};
 use forebay_scenario::model::{Output, Scenario, WhyFlows};
@@ -60,14 +60,14 @@ const PIECES: u64 = 256;
 
 /// Flows and RPCs whose times are to be explained.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct WhyRequest {
     /// Flows, by number.
     pub flows: Vec<u32>,
     /// RPCs, by their place among those of the run.
     pub rpcs: Vec<u32>,
 }
 
-impl Wanted {
+impl WhyRequest {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.flows.is_empty() && self.rpcs.is_empty()
@@ -90,7 +90,7 @@ pub struct Answer {
 pub fn again(
     scenario: &Scenario,
     run: &RunRecord,
-    wanted: &Wanted,
+    wanted: &WhyRequest,
     how: Options,
     stop: &dyn Fn() -> bool,
 ) -> Result<Answer, NoAnswer> {
@@ -126,7 +126,7 @@ pub fn again(
         let (from, to) = (call.issued, call.completed);
         let unknown =
             || vec![Piece { part: Part::Unexplained, link: None, behind: None, from, to }];
-        all.extend(rows_of(Whose::Rpc(call.rpc), &pieces.unwrap_or_else(unknown), &log));
+        all.extend(rows_of(Subject::Rpc(call.rpc), &pieces.unwrap_or_else(unknown), &log));
     }
     Ok(Answer { rows: all, waited: second.waited })
 }
@@ -208,9 +208,9 @@ fn follow(
 }
 
 /// The flows and RPCs that a scenario wants explained, of a run of it; of RPCs as many as of the flows of a size class.
-pub fn wanted(scenario: &Scenario, run: &RunRecord, which: &WhyFlows) -> Wanted {
-    let (bounds, warmup) = (About::default().size_classes, scenario.output.warmup);
-    let of = |most: &dyn Fn(usize) -> usize| Wanted {
+pub fn wanted(scenario: &Scenario, run: &RunRecord, which: &WhyFlows) -> WhyRequest {
+    let (bounds, warmup) = (RunStart::default().size_classes, scenario.output.warmup);
+    let of = |most: &dyn Fn(usize) -> usize| WhyRequest {
         flows: slowest(&run.flows, warmup, &bounds, most),
         rpcs: slowest_rpcs(run, warmup, most),
     };
@@ -218,11 +218,11 @@ pub fn wanted(scenario: &Scenario, run: &RunRecord, which: &WhyFlows) -> Wanted 
         WhyFlows::All => of(&|all| all),
         WhyFlows::Percent(percent) => of(&|all| share_of(all, percent / 100.0)),
         WhyFlows::Count(count) => of(&|_| *count as usize),
-        WhyFlows::Unknown(_) => Wanted::default(),
+        WhyFlows::Unknown(_) => WhyRequest::default(),
         WhyFlows::Numbers(numbers) => {
             let there =
                 run.flows.iter().filter(|row| is_explained(row) && numbers.contains(&row.flow));
-            Wanted { flows: there.map(|row| row.flow).collect(), rpcs: Vec::new() }
+            WhyRequest { flows: there.map(|row| row.flow).collect(), rpcs: Vec::new() }
         }
     }
 }

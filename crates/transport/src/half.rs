@@ -154,7 +154,7 @@ pub const CLASSES: usize = 8;
 
 /// Payload that came in one traffic class, what came twice included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Arrived {
+pub struct ClassPayload {
     /// Of the beginning of messages, which leaves unasked.
     pub unscheduled: Bytes,
     /// On credit.
@@ -317,7 +317,7 @@ pub trait HostHalf<C>: Clone + Debug {
     /// The clock has come to the deadline. Calling earlier changes nothing.
     fn on_deadline(&mut self, cfg: &C, now: Time, sink: &mut impl PacketSink);
     /// Payload that came, by traffic class, where that is counted.
-    fn arrived(&self) -> Option<&[Arrived; CLASSES]> {
+    fn arrived(&self) -> Option<&[ClassPayload; CLASSES]> {
         None
     }
     /// One of several.

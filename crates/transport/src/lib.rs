@@ -47,12 +47,12 @@ mod writes;
 
 pub use config::TcpConfig;
 pub use half::{
-    Arrived, CreditState, Frames, HostHalf, HostStart, PacketSink, Prefetch, ReceiverHalf,
+    ClassPayload, CreditState, Frames, HostHalf, HostStart, PacketSink, Prefetch, ReceiverHalf,
     SenderHalf, Transport,
 };
 pub use receiver::{Acks, Arrival, TcpReceiver};
 pub use scoreboard::Segment;
 pub use sender::{Burst, FlowSpec, TcpSender, Wait};
-pub use stack::{Config, HostHalves, Next, Progress, Receiver, Sender};
+pub use stack::{Config, HostHalves, Progress, Receiver, Sender, SenderNext};
 pub use telemetry::{Heard, Telemetry};
 pub use ticks::Tick;

@@ -22,7 +22,7 @@ use forebay_laws::flow::Echo;
 use forebay_units::{Bytes, Time};
 use forebay_wire::{Ecn, Flags, FlowId, HostAddr, Kind, Packet, SackBlock};
 pub(crate) use ranges::Ranges;
-use unread::Unread;
+use unread::UnreadBytes;
 
 /// Receiver half of one flow.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ struct Extras {
     arrival: Option<Arrival>, // of the newest data, for laws that look at delays
     compression: Option<Compression>,
     delayed: Option<DelayedAck>, // where the timer adapts
-    unread: Option<Unread>,      // where the application takes its time
+    unread: Option<UnreadBytes>, // where the application takes its time
 }
 
 impl Extras {
@@ -57,7 +57,7 @@ impl Extras {
         let tuning = Autotune::new(cfg);
         let arrival = cfg.needs.stamps.then(Arrival::default);
         let compression = (cfg.sack && cfg.sack_compression).then_some(Compression::NEW);
-        let unread = cfg.reads_late.then(Unread::default);
+        let unread = cfg.reads_late.then(UnreadBytes::default);
         let delayed = (cfg.delayed_ack && cfg.adaptive_delayed_ack).then_some(DelayedAck::NEW);
         let delays = arrival.is_some() || compression.is_some() || delayed.is_some();
         let any = delays || tuning.is_some() || unread.is_some();

@@ -62,7 +62,7 @@ impl Segment {
 
 /// What one acknowledgement covers.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Covered {
+pub(crate) struct AckCoverage {
     /// The segment with the highest sequence numbers.
     pub(crate) newest: Segment,
     /// When the one with the lowest left.
@@ -160,7 +160,7 @@ impl Scoreboard {
 
     /// Removes the segments that end within `covered` bytes of `una`. Returns the last of them.
     #[inline]
-    pub(crate) fn pop_through(&mut self, una: u32, covered: u32) -> Option<Covered> {
+    pub(crate) fn pop_through(&mut self, una: u32, covered: u32) -> Option<AckCoverage> {
         let mut n = 0;
         let mut retransmitted = false;
         while n < self.len() && self.get(n).end.wrapping_sub(una) <= covered {
@@ -171,7 +171,7 @@ impl Scoreboard {
         let oldest_sent = self.get(0).sent;
         self.head = self.place(n) as u32;
         self.len -= n as u32;
-        Some(Covered { newest, oldest_sent, retransmitted })
+        Some(AckCoverage { newest, oldest_sent, retransmitted })
     }
 
     /// Forgets all segments.

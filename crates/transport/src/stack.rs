@@ -4,8 +4,8 @@
 //! by `match` to the halves of whichever it is. One row below is all that a transport adds here.
 
 use crate::half::{
-    Arrived, CLASSES, CreditState, Frames, HostHalf, HostStart, PacketSink, Prefetch, ReceiverHalf,
-    SenderHalf, Transport,
+    CLASSES, ClassPayload, CreditState, Frames, HostHalf, HostStart, PacketSink, Prefetch,
+    ReceiverHalf, SenderHalf, Transport,
 };
 use crate::rdma::RdmaConfig;
 use crate::receiver::Arrival;
@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 /// A half with its settings.
 #[derive(Clone, Debug)]
-pub struct Bound<C, H> {
+pub struct WithConfig<C, H> {
     cfg: Arc<C>,
     half: H,
 }
@@ -48,14 +48,14 @@ pub struct Progress {
 
 /// What a sender does next.
 #[derive(Clone, Copy, Debug)]
-pub struct Next {
+pub struct SenderNext {
     /// Whether a packet may leave now.
     pub ready: bool,
     /// When to call [`Sender::on_deadline`]; [`Time::MAX`]: never.
     pub deadline: Time,
 }
 
-impl Next {
+impl SenderNext {
     #[inline(always)]
     fn of<C: Transport>(half: &impl SenderHalf<C>, cfg: &C) -> Self {
         Self { ready: half.ready(cfg), deadline: half.deadline() }
@@ -125,7 +125,7 @@ impl<C: Transport> BoundReceiver<C> {
         sink: &mut impl PacketSink,
     ) -> Progress
     where
-        HostHalves: Holds<C>,
+        HostHalves: HasHostHalf<C>,
     {
         let before = self.half.delivered();
         let half = HostHalf::<C>::of(&mut host.places().halves, self.host);
@@ -144,21 +144,21 @@ impl<C: Transport> BoundReceiver<C> {
 
     fn credits_sent(&self, host: &HostHalves) -> u64
     where
-        HostHalves: Holds<C>,
+        HostHalves: HasHostHalf<C>,
     {
         self.half.credits_sent(host.seen().halves.get(usize::from(self.host)))
     }
 
     fn credit_state(&self, host: &HostHalves) -> CreditState
     where
-        HostHalves: Holds<C>,
+        HostHalves: HasHostHalf<C>,
     {
         self.half.credit_state(&self.cfg, host.seen().halves.get(usize::from(self.host)))
     }
 }
 
 /// Has the host halves of a transport.
-trait Holds<C: Transport> {
+trait HasHostHalf<C: Transport> {
     fn places(&mut self) -> &mut Places<C>;
     fn seen(&self) -> &Places<C>;
 }
@@ -206,7 +206,7 @@ macro_rules! transports {
         #[derive(Clone, Debug)]
         #[repr(u8)]
         pub enum Sender {
-            $($(#[doc = $doc])* $(#[cfg($cfg)])? $Name(Bound<$Config, <$Config as Transport>::Sender>),)+
+            $($(#[doc = $doc])* $(#[cfg($cfg)])? $Name(WithConfig<$Config, <$Config as Transport>::Sender>),)+
         }
 
         /// Receiver half of a flow, with a tag as that of [`Sender`].
@@ -261,7 +261,7 @@ macro_rules! transports {
                 match self {
                     $($(#[cfg($cfg)])? Config::$Name(cfg) => {
                         let half = cfg.sender(spec, law, at, now);
-                        Sender::$Name(Bound { cfg: Arc::clone(cfg), half })
+                        Sender::$Name(WithConfig { cfg: Arc::clone(cfg), half })
                     })+
                 }
             }
@@ -303,8 +303,8 @@ macro_rules! transports {
             }
 
             /// Payload of receiver-driven transports that came, by traffic class.
-            pub fn arrived(&self) -> [Arrived; CLASSES] {
-                let mut all = [Arrived::default(); CLASSES];
+            pub fn arrived(&self) -> [ClassPayload; CLASSES] {
+                let mut all = [ClassPayload::default(); CLASSES];
                 $($(#[cfg($cfg)])? for counted in self.$field.halves.iter().filter_map(HostHalf::<$Config>::arrived) {
                     for (sum, one) in all.iter_mut().zip(counted) {
                         sum.unscheduled += one.unscheduled;
@@ -326,7 +326,7 @@ macro_rules! transports {
             }
         }
 
-        $($(#[cfg($cfg)])? impl Holds<$Config> for HostHalves {
+        $($(#[cfg($cfg)])? impl HasHostHalf<$Config> for HostHalves {
             #[inline]
             fn places(&mut self) -> &mut Places<$Config> {
                 &mut self.$field
@@ -451,8 +451,8 @@ impl Sender {
 
     /// What comes next. Changes only by calls to `&mut self` methods.
     #[inline(always)]
-    pub fn next(&self) -> Next {
-        each!(Sender, self, |of| Next::of(&of.half, &of.cfg))
+    pub fn next(&self) -> SenderNext {
+        each!(Sender, self, |of| SenderNext::of(&of.half, &of.cfg))
     }
 
     /// Whether a packet may leave now. Changes only by calls to `&mut self` methods.
@@ -487,10 +487,10 @@ impl Sender {
         arrived: Time,
         packet: &Packet,
         hops: &[IntHop],
-    ) -> Option<Next> {
+    ) -> Option<SenderNext> {
         each!(Sender, self, |of| {
             of.half.on_answer(&of.cfg, now, arrived, packet, hops);
-            if of.half.finished() { None } else { Some(Next::of(&of.half, &of.cfg)) }
+            if of.half.finished() { None } else { Some(SenderNext::of(&of.half, &of.cfg)) }
         })
     }
 

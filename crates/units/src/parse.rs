@@ -184,8 +184,8 @@ impl Grammar {
             .find(|(_, name)| *name == unit)
             .ok_or_else(|| self.wrong_unit(unit))?;
         scale(whole, fraction, size).map_err(|e| match e {
-            Unfit::TooLarge => ParseError::TooLarge { most: self.most },
-            Unfit::TooFine => ParseError::TooFine { least: self.least },
+            NumberError::TooLarge => ParseError::TooLarge { most: self.most },
+            NumberError::TooFine => ParseError::TooFine { least: self.least },
         })
     }
 }
@@ -231,13 +231,13 @@ impl Grammar {
 
 /// Why a number does not fit.
 #[derive(Clone, Copy)]
-enum Unfit {
+enum NumberError {
     TooLarge,
     TooFine,
 }
 
 /// `whole.fraction` times `size`, exactly or not at all.
-fn scale(whole: &str, fraction: &str, size: u64) -> Result<u64, Unfit> {
+fn scale(whole: &str, fraction: &str, size: u64) -> Result<u64, NumberError> {
     let digits = |text: &str| {
         text.bytes().filter(|b| *b != b'_').try_fold(0u128, |value, b| {
             let next = value * 10 + u128::from(b - b'0');
@@ -246,13 +246,14 @@ fn scale(whole: &str, fraction: &str, size: u64) -> Result<u64, Unfit> {
     };
     let fraction = fraction.trim_end_matches(['0', '_']);
     let places = fraction.bytes().filter(|b| *b != b'_').count() as u32;
-    let parts = digits(fraction).filter(|_| places <= 18).ok_or(Unfit::TooFine)? * u128::from(size);
+    let parts =
+        digits(fraction).filter(|_| places <= 18).ok_or(NumberError::TooFine)? * u128::from(size);
     let unit = 10u128.pow(places);
     if !parts.is_multiple_of(unit) {
-        return Err(Unfit::TooFine);
+        return Err(NumberError::TooFine);
     }
-    let value = digits(whole).ok_or(Unfit::TooLarge)? * u128::from(size) + parts / unit;
-    u64::try_from(value).map_err(|_| Unfit::TooLarge)
+    let value = digits(whole).ok_or(NumberError::TooLarge)? * u128::from(size) + parts / unit;
+    u64::try_from(value).map_err(|_| NumberError::TooLarge)
 }
 
 macro_rules! from_str {

@@ -2,9 +2,9 @@
 //!
 //! The readings stand at the top of `validation/aeolus/rows.toml`.
 
-use crate::bench::{Seen, Times, mean, run_looking};
+use crate::bench::{BenchRun, Times, mean, run_looking};
 use crate::jobs::Cores;
-use crate::measured::Measured;
+use crate::measured::MeasuredRows;
 use crate::order::{Samples, beyond};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -51,7 +51,7 @@ enum Case {
 
 /// What the seeds of a case showed together.
 #[derive(Debug, Default)]
-struct Found {
+struct CaseResult {
     /// Seconds that messages took, or have taken.
     took: Vec<f64>,
     unfinished: usize,
@@ -60,8 +60,8 @@ struct Found {
 }
 
 /// Runs all rows; a tenth of the time and one seed if `quick`.
-pub(crate) fn measure(cores: &Cores<'_>, quick: bool) -> Measured {
-    let found: Mutex<BTreeMap<Case, Found>> = Mutex::default();
+pub(crate) fn measure(cores: &Cores<'_>, quick: bool) -> MeasuredRows {
+    let found: Mutex<BTreeMap<Case, CaseResult>> = Mutex::default();
     let seeds = if quick { 1 } else { SEEDS };
     let (found_by, runs) =
         (&found, cases().flat_map(|case| (1..=case.seeds(seeds)).map(move |seed| (case, seed))));
@@ -96,8 +96,8 @@ fn cases() -> impl Iterator<Item = Case> {
 }
 
 /// Enters all rows.
-fn enter(found: &BTreeMap<Case, Found>) -> Measured {
-    let mut measured = Measured::new();
+fn enter(found: &BTreeMap<Case, CaseResult>) -> MeasuredRows {
+    let mut measured = MeasuredRows::new();
     let of = |workload, scheme, protects| {
         &found[&Case::Simulated { workload, variant: Variant { scheme, protects } }]
     };
@@ -115,7 +115,7 @@ fn enter(found: &BTreeMap<Case, Found>) -> Measured {
     let (most, words) = each(&lower);
     measured.insert_saying("expresspass-mean", most, words);
     let tails = |workload| {
-        let tail = |found: &Found| Samples::new(found.took.clone()).percentile(9_900).value;
+        let tail = |found: &CaseResult| Samples::new(found.took.clone()).percentile(9_900).value;
         let [alone, with] = pair(workload, Scheme::Homa).map(tail);
         alone / with
     };
@@ -143,7 +143,7 @@ fn enter(found: &BTreeMap<Case, Found>) -> Measured {
     measured
 }
 
-fn unfinished(of: [&Found; 2]) -> String {
+fn unfinished(of: [&CaseResult; 2]) -> String {
     let [alone, with] = of.map(|found| found.unfinished);
     format!("{alone} messages not done, with Aeolus {with}")
 }
@@ -172,13 +172,13 @@ impl Case {
 }
 
 /// Seconds that messages took that began after the warm-up, or that they have taken.
-fn took(seen: &Seen, warm: f64) -> Vec<f64> {
+fn took(seen: &BenchRun, warm: f64) -> Vec<f64> {
     let begun = seen.record.flows.iter().filter(|flow| flow.start.as_secs_f64() >= warm);
     let age = |flow: &forebay_record::FlowRow| seen.record.end.since(flow.start);
     begun.map(|flow| flow.fct().unwrap_or_else(|| age(flow)).as_secs_f64()).collect()
 }
 
-fn unfinished_in(seen: &Seen) -> usize {
+fn unfinished_in(seen: &BenchRun) -> usize {
     seen.record.flows.iter().filter(|flow| flow.delivered.is_none()).count()
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn seed(named: u64) -> u64 {
 }
 
 /// One run and its two halves.
-pub(crate) struct Seen {
+pub(crate) struct BenchRun {
     pub record: RunRecord,
     /// How things stood at the end of the warm-up.
     pub before: Inspection,
@@ -42,12 +42,12 @@ pub(crate) struct Seen {
 }
 
 /// Runs a scenario text with seed 1; the first `warm` seconds are not measured.
-pub(crate) fn run(name: &str, text: &str, warm: f64, end: f64) -> Seen {
+pub(crate) fn run(name: &str, text: &str, warm: f64, end: f64) -> BenchRun {
     run_seed(name, text, 1, warm, end)
 }
 
 /// Runs a scenario text with this seed.
-pub(crate) fn run_seed(name: &str, text: &str, seed: u64, warm: f64, end: f64) -> Seen {
+pub(crate) fn run_seed(name: &str, text: &str, seed: u64, warm: f64, end: f64) -> BenchRun {
     run_looking(name, text, seed, (warm, end), [], |_| {})
 }
 
@@ -109,7 +109,7 @@ pub(crate) fn run_looking(
     times: impl Into<Times>,
     at: impl IntoIterator<Item = Time>,
     mut inspect: impl FnMut(&Inspection),
-) -> Seen {
+) -> BenchRun {
     let Times { warm, end, by_flows } = times.into();
     let seed = self::seed(seed);
     let scenario = scenario(name, text, seed, end, by_flows);
@@ -125,10 +125,10 @@ pub(crate) fn run_looking(
     simulation.advance(Time::MAX, &Watch::default());
     let after = simulation.inspect();
     let names = simulation.names().to_vec();
-    Seen { record: simulation.finish().record, before, after, names, warm, end, warmup }
+    BenchRun { record: simulation.finish().record, before, after, names, warm, end, warmup }
 }
 
-impl Seen {
+impl BenchRun {
     /// Seconds of warm-up.
     pub fn warm(&self) -> f64 {
         self.warm

@@ -10,7 +10,7 @@ use crate::bench::{mean, run_seed};
 use crate::credits;
 use crate::hostcc;
 use crate::jobs::Cores;
-use crate::measured::Measured;
+use crate::measured::MeasuredRows;
 use crate::order::{Percentile, Samples, beyond};
 use crate::row::Row;
 pub(crate) use pictures::all as pictures;
@@ -202,10 +202,10 @@ fn by_seed(outcomes: &[Outcome], per_10_000: u32) -> String {
 }
 
 /// Runs all rows but the 99th percentiles, or those of a part; for a seventh of the time and without the loads between, if `quick`.
-pub(crate) fn measure(cores: &Cores<'_>, part: Option<&str>, quick: bool) -> Measured {
+pub(crate) fn measure(cores: &Cores<'_>, part: Option<&str>, quick: bool) -> MeasuredRows {
     if let Some(at) = TAILS.iter().position(|name| part == Some(name)) {
         // Short runs have too few requests.
-        return if quick { Measured::new() } else { tails(cores, BUNDLES[at]) };
+        return if quick { MeasuredRows::new() } else { tails(cores, BUNDLES[at]) };
     }
     let wanted = |name: &str| part.is_none_or(|part| part == name);
     let bundles: Vec<Bundle> = BUNDLES.into_iter().filter(|bundle| wanted(bundle.name)).collect();
@@ -268,7 +268,7 @@ pub(crate) fn measure(cores: &Cores<'_>, part: Option<&str>, quick: bool) -> Mea
         by_seeds.entry((bundle, scheme, load)).or_default().push(outcome);
     }
     let found: Outcomes = by_seeds.iter().map(|(run, all)| (*run, together(all))).collect();
-    let mut measured = Measured::new();
+    let mut measured = MeasuredRows::new();
     if wanted(TENSION) {
         tension(quick, &mut measured);
     }
@@ -299,7 +299,7 @@ pub(crate) fn measure(cores: &Cores<'_>, part: Option<&str>, quick: bool) -> Mea
 
 /// hostCC's host at 3x with DDIO, under both models of the cache: what cores read, writes that evict, reads that miss. By share these are lines that
 /// go to memory and come from it, of those of a frame.
-fn tension(quick: bool, measured: &mut Measured) {
+fn tension(quick: bool, measured: &mut MeasuredRows) {
     let queue = "cache_model = \"buffers\"\nrq = { depth = 8192, buffer = \"2KiB\" }\n";
     for (model, keys) in [("share", ""), ("buffers", queue)] {
         let seen = hostcc::congested(keys, quick);
@@ -332,7 +332,7 @@ fn rows<'a>(
     longs: &[u32],
     of: &dyn Fn(Scheme, Load) -> &'a Outcome,
     slow: Load,
-    measured: &mut Measured,
+    measured: &mut MeasuredRows,
 ) {
     use Scheme::{Carc, Erpc, HostCc};
     let mut enter = |id: &str, value: f64| measured.insert(format!("{id}-{bundle}"), value);
@@ -377,7 +377,7 @@ fn named_rows<'a>(
     bundle: &str,
     of: &dyn Fn(Scheme, Load) -> &'a Outcome,
     quick: bool,
-    measured: &mut Measured,
+    measured: &mut MeasuredRows,
 ) {
     use Scheme::{Carc, Erpc, HostCc};
     let mixed = of(HostCc, Load::Long(8, true));
@@ -404,7 +404,7 @@ fn table_1(
     long: u32,
     bundle: &str,
     [without, with]: [&[Outcome]; 2],
-    measured: &mut Measured,
+    measured: &mut MeasuredRows,
 ) {
     let [seeds_without, seeds_with] = [without, with].map(|runs| by_seed(runs, per_10_000));
     let [without, with] = [without, with].map(|runs| together(runs).long);
@@ -427,7 +427,7 @@ fn table_1(
 }
 
 /// The 99th percentiles of table 1.
-fn tails(cores: &Cores<'_>, bundle: Bundle) -> Measured {
+fn tails(cores: &Cores<'_>, bundle: Bundle) -> MeasuredRows {
     let found: Mutex<BTreeMap<_, Outcome>> = Mutex::default();
     let see = |scheme, long, seed| {
         let text = text(bundle, scheme, Load::Long(long, true));
@@ -446,7 +446,7 @@ fn tails(cores: &Cores<'_>, bundle: Bundle) -> Measured {
     }
     cores.call(calls);
     let found = found.into_inner().expect("every worker has ended");
-    let mut measured = Measured::new();
+    let mut measured = MeasuredRows::new();
     for long in LONG {
         let runs = [Scheme::HostCc, Scheme::Carc].map(|scheme| {
             (1..=SEEDS).map(|seed| found[&(scheme, long, seed)].clone()).collect::<Vec<_>>()
@@ -550,7 +550,7 @@ mod tests {
     #[test]
     fn a_99th_percentile_says_on_how_many_requests_it_rests() {
         let requests: Vec<f64> = (1..=1_000).map(f64::from).collect();
-        let mut measured = Measured::new();
+        let mut measured = MeasuredRows::new();
         for (long, few) in LONG.into_iter().zip([1_000, 999, 1_000, 1_000]) {
             // Two seeds, whose requests count together.
             let (first, second) = requests.split_at(500);

@@ -1,7 +1,7 @@
 //! Charts of groups of bars, with published numbers and bounds beside ours, and tables below them.
 
 use crate::row::{Row, Tolerance};
-use forebay_record::svg::{Alone, Axis, Canvas, Frame, LINE, Plot, plain, px, text_width};
+use forebay_record::svg::{Axis, Canvas, Frame, LINE, Plot, SvgFile, plain, px, text_width};
 
 /// A chart: panels side by side, each with the same groups along its axis.
 pub(crate) struct Chart {
@@ -26,12 +26,12 @@ pub(crate) struct Panel {
     /// Ours, by group and bar. No number: no bar.
     pub values: Vec<Vec<f64>>,
     /// What is published of bars. No number, as where it is above ours and we have none: no mark.
-    pub published: Vec<Said>,
+    pub published: Vec<BarLabel>,
 }
 
 /// What a text says of one bar.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Said {
+pub(crate) struct BarLabel {
     pub group: usize,
     pub bar: usize,
     pub limit: Limit,
@@ -48,7 +48,7 @@ pub(crate) enum Limit {
     AtMost(f64),
 }
 
-impl Said {
+impl BarLabel {
     /// A number, said of a bar of a group.
     pub fn number((group, bar): (usize, usize), value: f64) -> Self {
         Self { group, bar, limit: Limit::Between(value, value), title: String::new() }
@@ -137,7 +137,7 @@ impl Chart {
             lines => 10.0 + LINE * lines as f64,
         };
         let height = text + foot;
-        let mut sheet = Alone::new(&self.title, ALL.left, height);
+        let mut sheet = SvgFile::new(&self.title, ALL.left, height);
         self.legend(&mut sheet.canvas);
         for (panel, frame) in self.panels.iter().zip(ALL.abreast(self.panels.len())) {
             sheet.canvas.add(&self.panel(panel, frame));
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_bound_is_not_said_as_a_number_is() {
-        let said = |tolerance| Said::row((1, 2), &row(8.6, tolerance));
+        let said = |tolerance| BarLabel::row((1, 2), &row(8.6, tolerance));
         let [number, range, least, most] = [
             Tolerance::Percent(10.0),
             Tolerance::Absolute(1.5),
@@ -261,7 +261,7 @@ mod tests {
     #[test]
     fn the_mark_of_a_bound_points_to_where_it_leaves_room_and_the_legend_names_it() {
         let drawn = |tolerance| {
-            let published = vec![Said::row((0, 0), &row(50.0, tolerance))];
+            let published = vec![BarLabel::row((0, 0), &row(50.0, tolerance))];
             let panel = Panel {
                 label: "ms".into(),
                 axis: Axis::linear(0.0, 100.0),

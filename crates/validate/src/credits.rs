@@ -6,7 +6,7 @@
 //! connections in the same picosecond have none. Both also count requests, those that waited, how long, and the most credits outstanding.
 
 use crate::bench::run_logged;
-use crate::measured::Measured;
+use crate::measured::MeasuredRows;
 use forebay_credits::{Account, Counts, Message, Post, Sender, Shares};
 use forebay_laws::log::Log;
 use forebay_laws::pool::{Pool, PoolEvent, PoolParams};
@@ -32,7 +32,7 @@ pub(crate) const PART: &str = "credits";
 const BASE_RTT: Span = Span::from_us(10);
 
 /// Connections of each script that the library serves in another way than the simulator.
-pub(crate) fn measure(quick: bool, measured: &mut Measured) {
+pub(crate) fn measure(quick: bool, measured: &mut MeasuredRows) {
     let end = if quick { 2e-3 } else { 10e-3 };
     for (name, connections, keys) in SCRIPTS {
         let numbers = (0..connections).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
@@ -91,14 +91,14 @@ fn posts(log: &[u8]) -> Option<Vec<Time>> {
 }
 
 /// How the library served a script.
-struct Played {
+struct LibraryRun {
     counts: Counts,
     limits: Vec<u64>,      // by connection
     posts: Vec<Vec<Time>>, // by connection
 }
 
 /// Plays the script of a run; none if the library refuses something.
-fn play(record: &RunRecord, end: Time) -> Option<Played> {
+fn play(record: &RunRecord, end: Time) -> Option<LibraryRun> {
     let connections = record.connections.len() as u32;
     let mut script = Vec::new();
     for rpc in &record.rpcs {
@@ -146,5 +146,5 @@ fn play(record: &RunRecord, end: Time) -> Option<Played> {
     }
     wake_before(&mut sender, end + Span::from_ps(1), &mut posts);
     let limits = (0..connections).map(|at| sender.account(at).map_or(0, Account::limit)).collect();
-    Some(Played { counts: *sender.counts(), limits, posts })
+    Some(LibraryRun { counts: *sender.counts(), limits, posts })
 }

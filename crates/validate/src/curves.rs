@@ -1,6 +1,6 @@
 //! Pictures of values over a few points of one axis, joined by lines: panels side by side, and more of them below.
 
-use forebay_record::svg::{Alone, Axis, Canvas, Frame, LINE, Plot, Tick, plain, px, text_width};
+use forebay_record::svg::{Axis, Canvas, Frame, LINE, Plot, SvgFile, Tick, plain, px, text_width};
 
 /// A picture.
 pub(crate) struct Curves<'a> {
@@ -49,7 +49,7 @@ impl Curves<'_> {
         let step = ALL.bottom - ALL.top + BELOW;
         let panels = ALL.top + self.rows.len() as f64 * step - 22.0;
         let text = (self.table.len() + self.foot.len()) as f64 * LINE;
-        let mut sheet = Alone::new(self.title, ALL.left, panels + text + 20.0);
+        let mut sheet = SvgFile::new(self.title, ALL.left, panels + text + 20.0);
         self.legend(&mut sheet.canvas);
         for (r, row) in self.rows.iter().enumerate() {
             for (panel, frame) in row.iter().zip(ALL.lower(step * r as f64).abreast(row.len())) {

@@ -2,9 +2,9 @@
 //!
 //! The readings stand at the top of `validation/expresspass/rows.toml`.
 
-use crate::bench::{Seen, mean, run, run_looking};
+use crate::bench::{BenchRun, mean, run, run_looking};
 use crate::jobs::{Cores, Job};
-use crate::measured::Measured;
+use crate::measured::MeasuredRows;
 use forebay_sim::Inspection;
 use forebay_units::Time;
 
@@ -54,7 +54,7 @@ impl Scheme {
 const SEEDS: u64 = 5;
 
 /// Runs all rows: a second of CPU, so that a quick run is no shorter.
-pub(crate) fn measure(cores: &Cores<'_>) -> Measured {
+pub(crate) fn measure(cores: &Cores<'_>) -> MeasuredRows {
     let jobs: Vec<Job> = vec![Box::new(convergence), Box::new(many)];
     cores.run(jobs)
 }
@@ -70,7 +70,7 @@ fn dumbbell(scheme: Scheme, left: u32, right: u32, rest: &str) -> String {
 }
 
 /// Enters the rows of the second flow.
-fn convergence(measured: &mut Measured) {
+fn convergence(measured: &mut MeasuredRows) {
     let times = |scheme| -> Vec<f64> { (1..=SEEDS).map(|seed| converged(scheme, seed)).collect() };
     let (ours, theirs) = (times(Scheme::ExpressPass), times(Scheme::Dctcp));
     let said = |all: &[f64]| {
@@ -114,7 +114,7 @@ fn nic(seen: &Inspection, host: u32) -> u64 {
 }
 
 /// Enters the rows of a lone flow and of many into one port.
-fn many(measured: &mut Measured) {
+fn many(measured: &mut MeasuredRows) {
     let alone = into_one(1);
     measured.insert("goodput-alone", goodput(&alone, 1));
     for flows in FLOWS {
@@ -130,13 +130,13 @@ fn many(measured: &mut Measured) {
 }
 
 /// Endless flows from as many hosts to one.
-fn into_one(flows: u32) -> Seen {
+fn into_one(flows: u32) -> BenchRun {
     let text = dumbbell(Scheme::ExpressPass, flows, 1, "to = \"right.host[0]\"\n");
     run("expresspass", &text, 5e-3, 20e-3)
 }
 
 /// Payload per second that reaches a host, Gb/s.
-fn goodput(seen: &Seen, host: u32) -> f64 {
+fn goodput(seen: &BenchRun, host: u32) -> f64 {
     let delivered = |seen: &Inspection| seen.hosts[host as usize].delivered_bytes as f64;
     (delivered(&seen.after) - delivered(&seen.before)) * 8e-9 / seen.seconds()
 }

@@ -4,7 +4,7 @@
 
 use crate::bench::{Times, mean, run_looking};
 use crate::jobs::Cores;
-use crate::measured::Measured;
+use crate::measured::MeasuredRows;
 use crate::order::{Samples, beyond};
 use forebay_scenario::cdf;
 use forebay_sim::Inspection;
@@ -68,7 +68,7 @@ const LOAD: f64 = 0.8;
 const LOOKS: u32 = 50;
 
 /// What one workload showed.
-struct One {
+struct WorkloadResult {
     id: &'static str,
     /// Seconds that short messages took, and slowdowns of the shorter half.
     short: Vec<f64>,
@@ -80,8 +80,8 @@ struct One {
 }
 
 /// Runs all rows, for a tenth of the time if `quick`.
-pub(crate) fn measure(cores: &Cores<'_>, quick: bool) -> Measured {
-    let found: Mutex<Vec<One>> = Mutex::new(Vec::new());
+pub(crate) fn measure(cores: &Cores<'_>, quick: bool) -> MeasuredRows {
+    let found: Mutex<Vec<WorkloadResult>> = Mutex::new(Vec::new());
     let calls = WORKLOADS.iter().rev().map(|workload| {
         let found = &found;
         move || {
@@ -90,7 +90,7 @@ pub(crate) fn measure(cores: &Cores<'_>, quick: bool) -> Measured {
         }
     });
     cores.call(calls.collect());
-    let mut measured = Measured::new();
+    let mut measured = MeasuredRows::new();
     let found = found.into_inner().expect("every worker has ended");
     for one in &found {
         let remark = format!("{} messages not done", one.unfinished);
@@ -102,7 +102,7 @@ pub(crate) fn measure(cores: &Cores<'_>, quick: bool) -> Measured {
         tail("short-rpc", &one.short, 2e6);
         tail("slowdown", &one.slowdowns, 1.0);
     }
-    let most = |of: fn(&One) -> f64| found.iter().map(of).fold(0.0, f64::max) / 1e3;
+    let most = |of: fn(&WorkloadResult) -> f64| found.iter().map(of).fold(0.0, f64::max) / 1e3;
     let least = found.iter().map(|one| one.queue).fold(f64::MAX, f64::min) / 1e3;
     measured.insert("queue-mean-least", least);
     measured.insert("queue-mean-most", most(|one| one.queue));
@@ -123,7 +123,7 @@ fn text(workload: &Workload, arrivals: f64) -> String {
     )
 }
 
-fn one(workload: &Workload, part: f64) -> One {
+fn one(workload: &Workload, part: f64) -> WorkloadResult {
     let arrivals = workload.arrivals * part;
     let times = Times::by_flows(0.1 * arrivals, 3.0 * arrivals);
     let at = (1..=LOOKS).map(|i| {
@@ -149,7 +149,7 @@ fn one(workload: &Workload, part: f64) -> One {
         }
     }
     let to_hosts = seen.record.ports.iter().filter(|port| seen.record.hosts.contains(&port.peer));
-    One {
+    WorkloadResult {
         id: workload.id,
         short,
         slowdowns,

@@ -4,10 +4,10 @@
 
 use crate::jobs::{Cores, Job};
 use crate::laid_out;
-use crate::measured::Measured;
+use crate::measured::MeasuredRows;
 use crate::row::Row;
 use forebay_record::RunRecord;
-use forebay_scenario::Loaded;
+use forebay_scenario::LoadedScenario;
 use forebay_scenario::import::{self, Command, Htsim, Source};
 use forebay_sim::{Options, Simulation, Watch};
 use forebay_units::Time;
@@ -67,7 +67,7 @@ pub(crate) fn part_of(row: &Row) -> &str {
 }
 
 /// Everything, or one part.
-pub(crate) fn measure(cores: &Cores<'_>, part: Option<&str>, quick: bool) -> Measured {
+pub(crate) fn measure(cores: &Cores<'_>, part: Option<&str>, quick: bool) -> MeasuredRows {
     let cases: Cases = toml::from_str(CASES).expect("cases.toml is part of the program");
     let wanted = |case: &Case| part.is_none_or(|part| case.matrix.starts_with(part));
     let jobs = cases.case.into_iter().filter(wanted);
@@ -78,7 +78,7 @@ pub(crate) fn measure(cores: &Cores<'_>, part: Option<&str>, quick: bool) -> Mea
 
 impl Case {
     /// Means over the seeds: mean and last completion in us, and packets sent again.
-    fn measure(&self, quick: bool, measured: &mut Measured) {
+    fn measure(&self, quick: bool, measured: &mut MeasuredRows) {
         let scenario = self.imported().scenario;
         let seeds = if quick { self.seeds.min(QUICK) } else { self.seeds };
         let mut sums = [0.0; 3];
@@ -96,7 +96,7 @@ impl Case {
     }
 
     /// The scenario that the import writes, as a user reads it.
-    fn imported(&self) -> Loaded {
+    fn imported(&self) -> LoadedScenario {
         let matrix = MATRICES.into_iter().find(|(name, _)| *name == self.matrix);
         let (name, text) = matrix.unwrap_or_else(|| panic!("{} is no matrix", self.matrix));
         let Flags { cwnd, q, mtu, strat, paths } = &self.flags;

@@ -2,13 +2,13 @@
 
 use crate::bench::with_seeds_above;
 use crate::laid_out;
-use crate::measured::Measured;
+use crate::measured::MeasuredRows;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// An experiment: it fills in its rows.
-pub(crate) type Job = Box<dyn FnOnce(&mut Measured) + Send>;
+pub(crate) type Job = Box<dyn FnOnce(&mut MeasuredRows) + Send>;
 
 /// Hears, each time an experiment is over, how many are, and of how many that are known of so far.
 pub type OnProgress<'a> = dyn Fn(usize, usize) + Sync + 'a;
@@ -32,12 +32,12 @@ impl<'a> Cores<'a> {
     }
 
     /// Runs experiments and collects their rows. The longest should come first.
-    pub fn run(&self, jobs: Vec<Job>) -> Measured {
-        let all = Mutex::new(Measured::new());
+    pub fn run(&self, jobs: Vec<Job>) -> MeasuredRows {
+        let all = Mutex::new(MeasuredRows::new());
         let collect = |job: Job| {
             let all = &all;
             move || {
-                let mut own = Measured::new();
+                let mut own = MeasuredRows::new();
                 job(&mut own);
                 all.lock().expect("entering values does not panic").extend(own);
             }

@@ -13,13 +13,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Sentences about pairs of settings, by pair, with the number of scenarios that they are about; and how many scenarios there were.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Looked {
+pub(crate) struct PairFindings {
     pub pairs: BTreeMap<&'static str, (String, usize)>,
     pub scenarios: usize,
 }
 
 /// What is looked for, shared by the threads of a suite.
-pub(crate) type Look = Option<Arc<Mutex<Looked>>>;
+pub(crate) type Look = Option<Arc<Mutex<PairFindings>>>;
 
 thread_local! {
     static LOOK: RefCell<Look> = const { RefCell::new(None) };
@@ -67,8 +67,8 @@ pub(crate) fn begins(scenario: &Scenario) {
 }
 
 /// Scenarios of a suite, none of them run.
-pub(crate) fn scenarios(measure: impl FnOnce()) -> Looked {
-    let found = Arc::<Mutex<Looked>>::default();
+pub(crate) fn scenarios(measure: impl FnOnce()) -> PairFindings {
+    let found = Arc::<Mutex<PairFindings>>::default();
     // What is made of no results may panic.
     let _ = catch_unwind(AssertUnwindSafe(|| with(&Some(Arc::clone(&found)), measure)));
     found.lock().unwrap_or_else(PoisonError::into_inner).clone()

@@ -46,7 +46,7 @@ pub use spread::text as spread;
 pub use table::{json, summary, table, totals};
 
 use jobs::Cores;
-use measured::Measured;
+use measured::MeasuredRows;
 
 /// Suites that [`run`] knows.
 pub const SUITES: &[&str] = &[
@@ -75,7 +75,7 @@ type Sensitivity = fn(&Cores<'_>, &[Row], bool) -> String;
 struct Suite {
     rows: &'static str,
     /// Runs one of `parts`, or all; in short runs if the first flag is set, and with pictures if the second is.
-    measure: fn(&Cores<'_>, Option<&str>, bool, bool) -> (Measured, Pictures),
+    measure: fn(&Cores<'_>, Option<&str>, bool, bool) -> (MeasuredRows, Pictures),
     /// What can be run by itself, and the part that a row belongs to.
     parts: fn() -> Vec<&'static str>,
     part_of: fn(&Row) -> &str,
@@ -282,7 +282,7 @@ fn is_only_by_name(suite: &str, row: &Row) -> bool {
     only_by_name(suite).contains(&(self::suite(suite).part_of)(row))
 }
 
-fn judge(rows: &mut [Row], measured: &Measured, quick: bool) {
+fn judge(rows: &mut [Row], measured: &MeasuredRows, quick: bool) {
     for row in &mut *rows {
         let left_out = quick && row.whole_only;
         row.judge(measured.get(&row.id).filter(|_| !left_out));

@@ -7,11 +7,11 @@ const LEAST_BEYOND: usize = 10;
 
 /// What an experiment found, by the id of its row.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Measured(BTreeMap<String, Found>);
+pub(crate) struct MeasuredRows(BTreeMap<String, RowValue>);
 
 /// What an experiment found for one row.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Found {
+pub(crate) struct RowValue {
     pub value: Value,
     /// What has to be said of it: how many samples, how sure.
     pub remark: String,
@@ -27,14 +27,14 @@ pub(crate) enum Value {
     TooFew(String),
 }
 
-impl Found {
+impl RowValue {
     /// A number of which nothing has to be said.
     pub fn number(value: f64) -> Self {
         Self { value: Value::Number(value), remark: String::new() }
     }
 }
 
-impl Measured {
+impl MeasuredRows {
     /// Nothing yet.
     pub fn new() -> Self {
         Self::default()
@@ -45,7 +45,7 @@ impl Measured {
     /// # Panics
     /// If the row has one already.
     pub fn insert(&mut self, id: impl Into<String>, value: f64) {
-        self.enter(id.into(), Found::number(value));
+        self.enter(id.into(), RowValue::number(value));
     }
 
     /// Enters a value, and what has to be said of it: how many samples, how sure.
@@ -53,7 +53,7 @@ impl Measured {
     /// # Panics
     /// As [`Measured::insert`].
     pub fn insert_saying(&mut self, id: impl Into<String>, value: f64, remark: String) {
-        self.enter(id.into(), Found { value: Value::Number(value), remark });
+        self.enter(id.into(), RowValue { value: Value::Number(value), remark });
     }
 
     /// Enters `over` over `under`, which says nothing if both are zero.
@@ -80,7 +80,7 @@ impl Measured {
             [0.0, 0.0] => Value::Empty(format!("no {what} on either side")),
             _ => Value::Number(value),
         };
-        self.enter(id.into(), Found { value, remark });
+        self.enter(id.into(), RowValue { value, remark });
     }
 
     /// Enters a value that rests on percentiles, with the least number of samples that lie beyond any of them.
@@ -102,16 +102,16 @@ impl Measured {
         } else {
             Value::Number(value)
         };
-        self.enter(id.into(), Found { value, remark });
+        self.enter(id.into(), RowValue { value, remark });
     }
 
-    fn enter(&mut self, id: String, found: Found) {
+    fn enter(&mut self, id: String, found: RowValue) {
         assert!(!self.0.contains_key(&id), "{id} was measured twice");
         self.0.insert(id, found);
     }
 
     /// What was found for a row.
-    pub fn get(&self, id: &str) -> Option<&Found> {
+    pub fn get(&self, id: &str) -> Option<&RowValue> {
         self.0.get(id)
     }
 
@@ -139,11 +139,11 @@ mod tests {
     use super::*;
     use crate::row::{Row, Verdict};
 
-    fn judged(enter: impl FnOnce(&mut Measured)) -> Row {
+    fn judged(enter: impl FnOnce(&mut MeasuredRows)) -> Row {
         let mut row = crate::rows("analytic").remove(0);
         (row.id, row.published, row.note) = ("it".into(), 1.0, String::new());
         row.tolerance = "<=".to_string().try_into().expect("it is one");
-        let mut all = Measured::new();
+        let mut all = MeasuredRows::new();
         enter(&mut all);
         row.judge(all.get("it"));
         row

@@ -2,9 +2,9 @@
 //!
 //! The readings stand at the top of `validation/ndp/rows.toml`.
 
-use crate::bench::{Seen, Times, mean, run, run_looking};
+use crate::bench::{BenchRun, Times, mean, run, run_looking};
 use crate::jobs::Cores;
-use crate::measured::Measured;
+use crate::measured::MeasuredRows;
 use forebay_record::FlowRow;
 use forebay_sim::Inspection;
 use std::fmt::Write;
@@ -33,17 +33,17 @@ const FLOWS: [(&str, u32, u32); 5] =
     [("a-b", 0, 1), ("a-c", 0, 2), ("a-d", 0, 3), ("a-e", 0, 4), ("f-e", 5, 4)];
 
 /// Enters rows. Returns packets of data that were lost.
-type Run = Box<dyn FnOnce(&mut Measured) -> f64 + Send>;
+type Run = Box<dyn FnOnce(&mut MeasuredRows) -> f64 + Send>;
 
 /// Runs all rows: some seconds of CPU, so that a quick run is no shorter.
-pub(crate) fn measure(cores: &Cores<'_>) -> Measured {
+pub(crate) fn measure(cores: &Cores<'_>) -> MeasuredRows {
     let mut runs: Vec<Run> = vec![Box::new(permutation), Box::new(outcast)];
     runs.extend(INCASTS.map(|flows| -> Run { Box::new(move |measured| incast(flows, measured)) }));
-    let all = Mutex::new((Measured::new(), 0.0));
+    let all = Mutex::new((MeasuredRows::new(), 0.0));
     let calls = runs.into_iter().map(|run| {
         let all = &all;
         move || {
-            let mut own = Measured::new();
+            let mut own = MeasuredRows::new();
             let lost = run(&mut own);
             let mut all = all.lock().expect("entering does not panic");
             all.0.extend(own);
@@ -78,7 +78,7 @@ fn host(nth: u32) -> String {
 }
 
 /// Seconds of each flow, ascending.
-fn took(seen: &Seen) -> Vec<f64> {
+fn took(seen: &BenchRun) -> Vec<f64> {
     let end = seen.record.end;
     let took = |flow: &FlowRow| flow.fct().unwrap_or_else(|| end.since(flow.start)).as_secs_f64();
     let mut all: Vec<f64> = seen.record.flows.iter().map(took).collect();
@@ -87,7 +87,7 @@ fn took(seen: &Seen) -> Vec<f64> {
 }
 
 /// Flows of as many hosts into the first, all at once.
-fn incast(flows: u32, measured: &mut Measured) -> f64 {
+fn incast(flows: u32, measured: &mut MeasuredRows) -> f64 {
     let mut list = String::from("[[traffic]]\nkind = \"list\"\nflows = [\n");
     for from in 1..=flows {
         let _ = writeln!(
@@ -108,7 +108,7 @@ fn incast(flows: u32, measured: &mut Measured) -> f64 {
 }
 
 /// A flow from and to each host.
-fn permutation(measured: &mut Measured) -> f64 {
+fn permutation(measured: &mut MeasuredRows) -> f64 {
     let traffic = format!("[[traffic]]\nkind = \"permutation\"\nsize = \"{LONG}B\"\n");
     let alone = LONG * 8.0 / LINE * PACKET / PAYLOAD;
     let times = Times::by_flows(0.0, 10.0 * alone);
@@ -119,7 +119,7 @@ fn permutation(measured: &mut Measured) -> f64 {
 }
 
 /// One host sends to four others, and a second host to the last of these.
-fn outcast(measured: &mut Measured) -> f64 {
+fn outcast(measured: &mut MeasuredRows) -> f64 {
     let long = |(_, from, to): (&str, u32, u32)| {
         format!("[[traffic]]\nkind = \"long\"\nfrom = \"host[{from}]\"\nto = \"host[{to}]\"\n")
     };

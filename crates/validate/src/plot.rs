@@ -1,6 +1,6 @@
 //! Pictures over time: panels above each other over one time axis, with units.
 
-use forebay_record::svg::{Alone, Axis, Canvas, Frame, Plot, plain, px};
+use forebay_record::svg::{Axis, Canvas, Frame, Plot, SvgFile, plain, px};
 
 /// One panel.
 pub(crate) struct Panel<'a> {
@@ -40,7 +40,7 @@ pub(crate) fn plot(
 ) -> String {
     let step = FIRST.bottom - FIRST.top + GAP;
     let height = FIRST.top + panels.len() as f64 * step - GAP + BOTTOM;
-    let mut sheet = Alone::new(title, FIRST.left - 42.0, height);
+    let mut sheet = SvgFile::new(title, FIRST.left - 42.0, height);
     for (i, panel) in panels.iter().enumerate() {
         let title = if i + 1 == panels.len() { x_label } else { "" };
         sheet.canvas.add(&one(panel, FIRST.lower(step * i as f64), x_range, title));

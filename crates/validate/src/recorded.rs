@@ -1,7 +1,7 @@
 //! Verdicts that `validation/verdicts.py` recorded: of quick runs, and of whole ones.
 
 #[cfg(test)]
-use crate::measured::Measured;
+use crate::measured::MeasuredRows;
 use crate::row::{Row, Verdict, is_counted, is_two_sided};
 use crate::{Basis, readings, rows, rows_of};
 use serde::Deserialize;
@@ -90,7 +90,7 @@ pub fn recorded(suite: &str, extent: Extent) -> Option<Vec<Row>> {
 /// # Panics
 /// If the suite's file is not as it should be: it is part of the program.
 #[cfg(test)]
-pub(crate) fn numbers(suite: &str) -> Measured {
+pub(crate) fn numbers(suite: &str) -> MeasuredRows {
     let text = match suite {
         "carc" => include_str!("../../../validation/carc/measured.toml"),
         "tcp-nv" => include_str!("../../../validation/tcp-nv/measured.toml"),
@@ -98,7 +98,7 @@ pub(crate) fn numbers(suite: &str) -> Measured {
     };
     let all: BTreeMap<String, f64> = toml::from_str(text)
         .unwrap_or_else(|error| panic!("validation/{suite}/measured.toml: {error}"));
-    let mut measured = Measured::new();
+    let mut measured = MeasuredRows::new();
     let known: Vec<String> = rows(suite).into_iter().map(|row| row.id).collect();
     for (id, value) in all {
         assert!(known.contains(&id), "validation/{suite}/measured.toml: there is no row {id}");

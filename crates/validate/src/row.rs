@@ -1,8 +1,8 @@
 //! One row: a published number, what we measure, and whether that is within its tolerance.
 
-use crate::measured::{Found, Value};
+use crate::measured::{RowValue, Value};
 use crate::repeats::Repeats;
-use forebay_record::judge::{Band, Judged};
+use forebay_record::judge::{Band, JudgedValue};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -151,7 +151,7 @@ impl Tolerance {
 
     /// Whether `measured` is within.
     pub fn holds(self, published: f64, measured: f64) -> bool {
-        self.band(published).judge(measured) == Judged::In
+        self.band(published).judge(measured) == JudgedValue::In
     }
 
     /// Whether it bounds a number on one side alone.
@@ -211,7 +211,7 @@ impl fmt::Display for Tolerance {
 
 impl Row {
     /// Enters what was found, and in the note what has to be said of it.
-    pub(crate) fn judge(&mut self, found: Option<&Found>) {
+    pub(crate) fn judge(&mut self, found: Option<&RowValue>) {
         let mut remarks = found.map(|found| found.remark.clone()).unwrap_or_default();
         let mut say = |text: &str| {
             let gap = if remarks.is_empty() { "" } else { "; " };
@@ -229,10 +229,10 @@ impl Row {
             }
             Some(Value::Number(value)) => {
                 let judged = self.tolerance.band(self.published).judge(*value);
-                if judged == Judged::NotFinite {
+                if judged == JudgedValue::NotFinite {
                     say("no finite number");
                 }
-                let within = if judged == Judged::In { Verdict::In } else { Verdict::Out };
+                let within = if judged == JudgedValue::In { Verdict::In } else { Verdict::Out };
                 (Some(*value), within)
             }
         };
@@ -381,7 +381,7 @@ mod tests {
         for value in [f64::NAN, f64::INFINITY] {
             for tolerance in [Tolerance::AtLeast, Tolerance::AtMost, Tolerance::Factor(2.0)] {
                 let mut row = Row { tolerance, ..row.clone() };
-                row.judge(Some(&Found::number(value)));
+                row.judge(Some(&RowValue::number(value)));
                 assert_eq!(row.verdict, Verdict::Out, "{value} {tolerance}");
                 assert!(row.note.ends_with("measured: no finite number"), "{}", row.note);
             }

@@ -1,7 +1,7 @@
 //! Charts of numbers that rows measured, each beside what its row publishes.
 
-use crate::chart::{Chart, Panel, Said};
-use crate::measured::Measured;
+use crate::chart::{BarLabel, Chart, Panel};
+use crate::measured::MeasuredRows;
 use crate::row::Row;
 use forebay_record::svg::{Axis, plain, round_up};
 
@@ -30,7 +30,7 @@ impl RowChart {
     ///
     /// # Panics
     /// If there is no such row: names of rows are part of the program.
-    pub fn svg(self, rows: &[Row], measured: &Measured) -> Option<String> {
+    pub fn svg(self, rows: &[Row], measured: &MeasuredRows) -> Option<String> {
         let mut seen = false;
         let panels: Vec<Panel> =
             self.panels.iter().map(|panel| panel.drawn(rows, measured, &mut seen)).collect();
@@ -40,7 +40,7 @@ impl RowChart {
 }
 
 impl RowPanel {
-    fn drawn(&self, rows: &[Row], measured: &Measured, seen: &mut bool) -> Panel {
+    fn drawn(&self, rows: &[Row], measured: &MeasuredRows, seen: &mut bool) -> Panel {
         let (mut values, mut published) = (Vec::new(), Vec::new());
         for (g, group) in self.ids.iter().enumerate() {
             let mut bars = Vec::new();
@@ -51,12 +51,12 @@ impl RowPanel {
                 if !id.is_empty() {
                     let row = rows.iter().find(|row| row.id == *id);
                     let row = row.unwrap_or_else(|| panic!("there is no row \"{id}\""));
-                    published.push(Said::stated((g, b), row));
+                    published.push(BarLabel::stated((g, b), row));
                 }
             }
             values.push(bars);
         }
-        let said = published.iter().map(Said::number_of);
+        let said = published.iter().map(BarLabel::number_of);
         let all: Vec<f64> =
             values.iter().flatten().copied().chain(said).filter(|v| v.is_finite()).collect();
         let most = all.iter().copied().fold(0.0, f64::max);

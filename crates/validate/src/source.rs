@@ -1,6 +1,6 @@
 //! A switch alone, with packets put into it by hand: a test source.
 
-use forebay_engine::{LinkId, NodeId, Out, Slab};
+use forebay_engine::{Emitter, LinkId, NodeId, Slab};
 use forebay_net::{
     Cable, Fabric, Form, Paths, PortSettings, Routes, SharedBuffer, Switch, SwitchSettings,
 };
@@ -73,7 +73,7 @@ pub(crate) struct Departures {
     slab: Slab,
 }
 
-impl Out<Packet> for Departures {
+impl Emitter<Packet> for Departures {
     fn push(&mut self, _link: LinkId, at: Time, _packet: &Packet) {
         self.last = at;
     }

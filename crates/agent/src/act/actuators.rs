@@ -1,6 +1,6 @@
 //! Files that throttle: made ready and tried by the guard, written by the loop through descriptors.
 
-use super::inside::Inside;
+use super::inside::OwnCgroups;
 use super::journal::{Change, Journal, Kind, Tree};
 use super::marks::Leases;
 use super::plan::{Actuator, Plan};
@@ -108,18 +108,18 @@ fn same(kind: Kind, written: &str, found: &str) -> bool {
 /// A throttle of files that are open.
 #[derive(Debug)]
 pub struct Files {
-    of: Vec<Held>,
+    of: Vec<HeldLevel>,
 }
 
 /// What a file that throttles is, beside its descriptor.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Described {
+pub struct ThrottleFile {
     kind: Kind,
     socket: Option<usize>,
     values: Vec<String>, // by level
 }
 
-impl Described {
+impl ThrottleFile {
     /// The description of a planned actuator.
     pub fn of(of: &Actuator) -> Self {
         Self { kind: of.kind, socket: of.socket, values: of.values.clone() }
@@ -127,8 +127,8 @@ impl Described {
 }
 
 #[derive(Debug)]
-struct Held {
-    of: Described,
+struct HeldLevel {
+    of: ThrottleFile,
     file: File,
     last: usize, // the level that it stands at
     left: bool,  // gone, or changed by another process
@@ -145,13 +145,13 @@ impl Files {
     }
 
     /// Over open files, which stand at level 0.
-    pub fn new(of: impl IntoIterator<Item = (Described, File)>) -> Self {
-        let held = |(of, file)| Held { of, file, last: 0, left: false };
+    pub fn new(of: impl IntoIterator<Item = (ThrottleFile, File)>) -> Self {
+        let held = |(of, file)| HeldLevel { of, file, last: 0, left: false };
         Self { of: of.into_iter().map(held).collect() }
     }
 }
 
-impl Held {
+impl HeldLevel {
     /// Whether the file belongs to a group that the agent made, which no other program has a reason to remove.
     fn is_of_a_group(&self) -> bool {
         self.of.kind == Kind::Memory
@@ -185,10 +185,10 @@ impl Held {
 impl Throttle for Files {
     /// Weakest rungs first on the way up, strongest first on the way down. A victim that has gone is left out from then on.
     fn set(&mut self, levels: Levels) -> bool {
-        let level = |held: &Held| usize::from(levels.of(held.of.socket));
+        let level = |held: &HeldLevel| usize::from(levels.of(held.of.socket));
         let down = self.of.iter().any(|held| level(held) < held.last);
         let mut done = true;
-        let mut each = |held: &mut Held| match held.set(level(held)) {
+        let mut each = |held: &mut HeldLevel| match held.set(level(held)) {
             Ok(()) => {}
             // ENODEV: a victim has gone, or its group was removed. The next look reports that.
             Err(error) if error.raw_os_error() == Some(19) => held.left = !held.is_of_a_group(),
@@ -220,16 +220,16 @@ impl Throttle for Files {
 
 /// All that a loop acts by: files that throttle, and leases of marks.
 #[derive(Debug)]
-pub struct Acting<'a> {
+pub struct Actuation<'a> {
     /// Where guard and loop are.
-    pub inside: &'a Inside,
+    pub inside: &'a OwnCgroups,
     /// See [`Files`].
     pub files: &'a mut Files,
     /// See [`Leases`].
     pub leases: &'a Leases,
 }
 
-impl Throttle for Acting<'_> {
+impl Throttle for Actuation<'_> {
     /// Nothing is frozen while guard or loop would be frozen with it.
     fn set(&mut self, levels: Levels) -> bool {
         !(self.files.freezes(levels) && self.inside.victim().is_some()) && self.files.set(levels)
@@ -260,7 +260,7 @@ mod tests {
             std::fs::write(&path, format!("{}\n", values[0])).expect("written");
             let file = File::options().read(true).write(true).open(&path).expect("open");
             let values = values.iter().map(|value| value.to_string()).collect();
-            of.push((Described { kind: *kind, socket: *socket, values }, file));
+            of.push((ThrottleFile { kind: *kind, socket: *socket, values }, file));
             paths.push(path);
         }
         (Files::new(of), paths)
@@ -293,8 +293,8 @@ mod tests {
         let values = vec!["0".to_string(), "1".to_string()];
         files.of.insert(
             0,
-            Held {
-                of: Described { kind: Kind::Freeze, socket: None, values },
+            HeldLevel {
+                of: ThrottleFile { kind: Kind::Freeze, socket: None, values },
                 file: full,
                 last: 0,
                 left: false,

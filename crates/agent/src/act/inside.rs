@@ -9,12 +9,12 @@ use std::os::unix::fs::FileExt;
 
 /// Where guard and loop are, by open files that stay.
 #[derive(Debug)]
-pub struct Inside {
+pub struct OwnCgroups {
     of: Vec<File>, // /proc/PID/cgroup
     victims: Vec<String>,
 }
 
-impl Inside {
+impl OwnCgroups {
     /// Of this process, and of one with that number. What cannot be opened, as in a tree that has no such process, is left out.
     pub fn open(root: &Root, other: u32, config: &Config) -> Self {
         let paths = ["/proc/self/cgroup".to_string(), format!("/proc/{other}/cgroup")];
@@ -65,7 +65,7 @@ mod tests {
         }
         let text = "[[victim]]\ncgroup = \"/batch\"\nladder = [\"freeze\"]";
         let config = crate::config::parse("agent.toml", text, false).expect("it is right");
-        let of = Inside::open(&Root::at(&tree), 7, &config);
+        let of = OwnCgroups::open(&Root::at(&tree), 7, &config);
         for (place, wanted) in [
             ("/batch", Some("/batch")),
             ("/batch/below", Some("/batch")),

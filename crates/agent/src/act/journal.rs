@@ -181,7 +181,7 @@ pub fn read(text: &[u8]) -> Vec<Change> {
 
 /// What undoing did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Undone {
+pub struct UndoReport {
     /// What was lifted, a clause for each.
     pub lifted: Vec<String>,
     /// What could not be.
@@ -189,8 +189,8 @@ pub struct Undone {
 }
 
 /// Undoes changes: marks end first, then victims run again, then CPU time, then memory bandwidth.
-pub fn undo(tree: &mut impl Tree, changes: &[Change]) -> Undone {
-    let mut done = Undone::default();
+pub fn undo(tree: &mut impl Tree, changes: &[Change]) -> UndoReport {
+    let mut done = UndoReport::default();
     for kind in WORDS.map(|(kind, _)| kind) {
         for change in changes.iter().filter(|change| change.kind == kind) {
             let path = &change.path;

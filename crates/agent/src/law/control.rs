@@ -4,12 +4,12 @@
 //! Invariant: between rounds the throttle holds the level on the status, or one that could not be written. Time is the caller's.
 
 use super::levels::{Levels, Throttle};
-use super::status::{MOST_STACKS, Shown, Status};
-use crate::sense::inputs::{COUNTERS, Senses};
+use super::status::{MOST_STACKS, StackStatus, Status};
+use crate::sense::inputs::{COUNTERS, CounterSource};
 use forebay_laws::host::{
     Counter, Counters, Echo, HostEvent, HostParams, HostStart, Reading, Side, Signal,
 };
-use forebay_laws::host_driver::{Driver, Pace, Plant, Written};
+use forebay_laws::host_driver::{Driver, LevelWrite, Pace, Plant};
 use forebay_laws::log::Tap;
 use forebay_units::{Span, Time};
 use std::time::Duration;
@@ -62,7 +62,7 @@ pub struct Controller<S, T> {
     status: Status,
 }
 
-impl<S: Senses, T: Throttle> Controller<S, T> {
+impl<S: CounterSource, T: Throttle> Controller<S, T> {
     /// Starts the laws at `now`, one for each stack; without laws, `stacks` are read and nothing else happens. `logs`, if any, are
     /// one for each law.
     pub fn new(
@@ -86,7 +86,7 @@ impl<S: Senses, T: Throttle> Controller<S, T> {
             sockets: [None; MOST_STACKS],
             in_force: Levels::default(),
             status: Status {
-                stacks: vec![Shown::default(); stacks.min(MOST_STACKS)],
+                stacks: vec![StackStatus::default(); stacks.min(MOST_STACKS)],
                 ..Status::default()
             },
         };
@@ -220,7 +220,7 @@ struct View<'a, S, T> {
     in_force: &'a mut Levels,
 }
 
-impl<S: Senses, T> View<'_, S, T> {
+impl<S: CounterSource, T> View<'_, S, T> {
     fn sense(&mut self, side: Side, counter: Counter) -> Option<Reading> {
         let shown = &mut self.status.stacks[self.stack];
         let Some((at, raw)) = self.senses.read(self.stack, side, counter) else {
@@ -244,13 +244,13 @@ impl<S: Senses, T> View<'_, S, T> {
     }
 }
 
-impl<S: Senses, T: Throttle> Plant for View<'_, S, T> {
+impl<S: CounterSource, T: Throttle> Plant for View<'_, S, T> {
     fn read(&mut self, _: Time, side: Side, counter: Counter, _: &Counters) -> Option<Reading> {
         self.sense(side, counter)
     }
 
     /// The strongest level of a socket's stacks is in force there.
-    fn write_level(&mut self, now: Time, level: u8) -> Written {
+    fn write_level(&mut self, now: Time, level: u8) -> LevelWrite {
         let mut levels = Levels::default();
         for (stack, (of, socket)) in self.status.stacks.iter().zip(self.sockets).enumerate() {
             levels.want(*socket, if stack == self.stack { level } else { of.level as u8 });
@@ -265,7 +265,7 @@ impl<S: Senses, T: Throttle> Plant for View<'_, S, T> {
         } else {
             self.status.failed += 1;
         }
-        Written { at: now, in_force }
+        LevelWrite { at: now, in_force }
     }
 }
 

@@ -64,9 +64,9 @@ impl<T: Throttle> Throttle for &mut T {
 
 /// A throttle that nothing is behind: every level is in force at once.
 #[derive(Debug)]
-pub struct Nothing;
+pub struct NoThrottle;
 
-impl Throttle for Nothing {
+impl Throttle for NoThrottle {
     fn set(&mut self, _: Levels) -> bool {
         true
     }

@@ -7,7 +7,7 @@
 use super::control::{Controller, Terms};
 use super::levels::{Levels, Throttle};
 use crate::failure::Failure;
-use crate::sense::inputs::{Senses, Value};
+use crate::sense::inputs::{CounterSource, Value};
 use forebay_laws::host::{Counter, Reading, Side};
 use forebay_laws::host_driver::lockstep::{self, FromAgent, State, ToAgent, message, parse};
 use forebay_record::messages::Messages;
@@ -47,7 +47,7 @@ impl Line {
 #[derive(Debug)]
 struct Host(Rc<RefCell<Line>>);
 
-impl Senses for Host {
+impl CounterSource for Host {
     fn read(&mut self, _: usize, side: Side, counter: Counter) -> Option<Value> {
         let mut line = self.0.borrow_mut();
         let reading = match line.came.take().filter(|(of, _)| *of == counter) {

@@ -29,12 +29,12 @@ pub struct Status {
     /// Whether another process changed what the throttle had written. The laws have ended then, and every throttle is lifted.
     pub foreign: bool,
     /// For each stack.
-    pub stacks: Vec<Shown>,
+    pub stacks: Vec<StackStatus>,
 }
 
 /// One stack on the status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Shown {
+pub struct StackStatus {
     /// Time of the last reading of lines, in nanoseconds, and its raw value.
     pub lines: (u64, u64),
     /// Mean of the lines between the last two readings, which is I_S, in thousandths of a line.
@@ -55,7 +55,7 @@ pub struct Shown {
     pub marks: bool,
 }
 
-impl Shown {
+impl StackStatus {
     /// As they lie on a board.
     fn numbers(&self) -> [u64; EACH] {
         let marks = u64::from(self.marks);
@@ -87,7 +87,7 @@ const _: () = assert!(HEAD + EACH * MOST_STACKS <= WORDS);
 impl Status {
     /// Shows it on a board.
     pub fn publish(&self, board: &Board) {
-        let stacks = self.stacks.iter().flat_map(Shown::numbers);
+        let stacks = self.stacks.iter().flat_map(StackStatus::numbers);
         board.publish(self.head().into_iter().chain(stacks));
     }
 
@@ -111,7 +111,7 @@ impl Status {
     /// From a board.
     pub fn of(words: &[u64; WORDS]) -> Self {
         let stacks = words[10].min(MOST_STACKS as u64) as usize;
-        let stack = |of: &[u64]| Shown {
+        let stack = |of: &[u64]| StackStatus {
             lines: (of[0], of[1]),
             inserts: (of[2], of[3]),
             drops: (of[4], of[5]),

@@ -1,12 +1,12 @@
 //! Whether this machine can keep unread data in its cache with `forebay-credits`: caches, DDIO, RDMA devices, and the limit.
 
-use super::In;
+use super::FindingSection;
 use forebay_credits::{Limit, NoLimit, OTHERS_PERCENT};
 use forebay_linux::Root;
 use forebay_linux::caches::{caches, ddio_ways, rdma_devices};
 use forebay_linux::machine::Machine;
 
-pub fn credits(root: &Root, machine: &Machine, found: &mut In<'_>) {
+pub fn credits(root: &Root, machine: &Machine, found: &mut FindingSection<'_>) {
     let caches = caches(root);
     let last = caches.iter().map(|of| of.level).max();
     let last: Vec<_> = caches.iter().filter(|of| Some(of.level) == last).collect();
@@ -61,7 +61,7 @@ pub fn credits(root: &Root, machine: &Machine, found: &mut In<'_>) {
 }
 
 /// How much of the cache the NIC may fill, where that can be read.
-fn ddio(root: &Root, machine: &Machine, ways: u32, found: &mut In<'_>) {
+fn ddio(root: &Root, machine: &Machine, ways: u32, found: &mut FindingSection<'_>) {
     if machine.vendor != "GenuineIntel" {
         return found.no("DDIO", "only Intel processors have it: NICs write to memory here", None);
     }

@@ -13,11 +13,11 @@ use std::collections::BTreeMap;
 
 /// A recording as a law of drops sees it: readings at the end of each round.
 #[derive(Debug)]
-pub struct Recorded {
+pub struct RecordedRounds {
     rounds: Vec<(Time, [u64; 3])>,
 }
 
-impl Recorded {
+impl RecordedRounds {
     /// The rounds of a recording.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! `forebay-agent replay`: steps the law of every log again, says what differs, and what other parameters would have done.
 
-use super::drops::Recorded;
+use super::drops::RecordedRounds;
 use super::what_if::{self, Course};
 use super::{files, recorded, stacks};
 use crate::args;
@@ -125,7 +125,7 @@ fn under_law(
     let needs = HostParams::new(law).map_err(wrong)?.needs();
     let mut text = format!("{shown}: {law} over the recording, which it did not act upon\n");
     if needs.contains(&Signal::MemoryBytes) {
-        let recorded = Recorded::new(rows).map_err(|missing| {
+        let recorded = RecordedRounds::new(rows).map_err(|missing| {
             Failure::Input(format!(
                 "{shown}: the law {law} needs {}, which this recording lacks; machine.json next to it says why",
                 missing.name()

@@ -17,7 +17,7 @@ use super::watched;
 use super::{show, sink};
 use crate::act::actuators;
 use crate::act::claims::Claims;
-use crate::act::inside::Inside;
+use crate::act::inside::OwnCgroups;
 use crate::act::journal::{self, Journal};
 use crate::act::marks::{self, Counters, Echoes};
 use crate::act::plan;
@@ -26,7 +26,7 @@ use crate::act::undoings::{Cause, Undoings};
 use crate::config::Mode;
 use crate::failure::{self, Failure};
 use crate::law::status::Status;
-use crate::metrics::Now;
+use crate::metrics::RunningAgent;
 use crate::sense::inputs::Input;
 use forebay_linux::board::Board;
 use forebay_linux::bpf::CongestionControl;
@@ -136,7 +136,7 @@ fn once(
     job: &Job<'_>,
     state: &mut State<'_>,
     (stacks, anew): (Vec<(String, Input)>, bool),
-    serving: &mut Option<Arc<Mutex<Now>>>,
+    serving: &mut Option<Arc<Mutex<RunningAgent>>>,
 ) -> Result<(Shower, End), Failure> {
     let names: Vec<_> = stacks.iter().map(|(name, _)| name.clone()).collect();
     let markings = plan::markings(job.root, job.config, &names)?;
@@ -189,7 +189,7 @@ impl Write for Durable {
 }
 
 /// The loop, as its guard has it.
-struct Running {
+struct GuardedLoop {
     child: Child,
     watched: OwnedFd,
     link: OwnedFd,
@@ -199,7 +199,7 @@ struct Running {
     behind: Vec<Option<usize>>, // the stack of each interface
     echoes: Echoes,
     nv: Option<CongestionControl>,
-    inside: Inside,
+    inside: OwnCgroups,
     shown: Shower,
 }
 
@@ -229,8 +229,8 @@ fn prepare(
     markings: &[Marking],
     journal: &mut Journal<Durable>,
     (state, events): (&mut State<'_>, &Events),
-    serving: &mut Option<Arc<Mutex<Now>>>,
-) -> Result<Running, Failure> {
+    serving: &mut Option<Arc<Mutex<RunningAgent>>>,
+) -> Result<GuardedLoop, Failure> {
     let Job { args, root, config, law, plan, .. } = *job;
     let failed = |what: &'static str| move |error: std::io::Error| Failure::io(what, &error);
     actuators::prepare(&mut root.clone(), journal, plan).map_err(|why| {
@@ -268,8 +268,12 @@ fn prepare(
     let presence = Presence::new(root, config, job.is_of_resctrl(&with.inputs));
     let behind = plan::stacks_of(root, config, &names);
     let counters = echoes.counters();
-    let now =
-        Now { board: shared()?, names: names.clone(), counters: Arc::clone(&counters), gone: 0 };
+    let now = RunningAgent {
+        board: shared()?,
+        names: names.clone(),
+        counters: Arc::clone(&counters),
+        gone: 0,
+    };
     match serving {
         Some(serving) => *serving.lock().unwrap_or_else(PoisonError::into_inner) = now,
         None => job.serve(serving.insert(Arc::new(Mutex::new(now))))?,
@@ -290,7 +294,7 @@ fn prepare(
         .map_err(failed("start the loop"))?;
     state.note(child.id()).map_err(failed("note the processes"))?;
     events.add(boot_ns(), &format!("guard started loop={} deadline_ns={}", child.id(), times.1));
-    let inside = Inside::open(root, child.id(), config);
+    let inside = OwnCgroups::open(root, child.id(), config);
     let shared_file = |file: &File| file.try_clone().map_err(failed("share a file"));
     with.inside = inside.files().iter().map(shared_file).collect::<Result<_, _>>()?;
     let orders = Orders::new(law, times, (plan, sockets), markings, inside.victims(), &with);
@@ -305,17 +309,29 @@ fn prepare(
     watch.set(watched::DEADLINE, times.1);
     watch.beat();
     orders.send(&link, &with).map_err(failed("hand the loop its orders"))?;
-    Ok(Running { child, watched, link, board, watch, presence, behind, echoes, nv, inside, shown })
+    Ok(GuardedLoop {
+        child,
+        watched,
+        link,
+        board,
+        watch,
+        presence,
+        behind,
+        echoes,
+        nv,
+        inside,
+        shown,
+    })
 }
 
 /// Watches the loop until it ends or is ended. It is dead when this comes back.
 fn watch(
     job: &Job<'_>,
-    of: Running,
+    of: GuardedLoop,
     events: &Events,
-    serving: &Option<Arc<Mutex<Now>>>,
+    serving: &Option<Arc<Mutex<RunningAgent>>>,
 ) -> Result<(Shower, End, Detector), Failure> {
-    let Running {
+    let GuardedLoop {
         mut child,
         watched,
         link,

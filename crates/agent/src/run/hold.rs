@@ -9,8 +9,8 @@ use super::interrupts::interrupts;
 use super::orders::Orders;
 use super::rounds::{Pace, pinned, rounds};
 use super::{sink, watched};
-use crate::act::actuators::{Acting, Files};
-use crate::act::inside::Inside;
+use crate::act::actuators::{Actuation, Files};
+use crate::act::inside::OwnCgroups;
 use crate::act::marks::Leases;
 use crate::config;
 use crate::failure::Failure;
@@ -59,7 +59,7 @@ pub fn hold() -> Result<(), Failure> {
         .map_err(|error| Failure::io("map the leases of marks", &error))?;
     let _pinned = orders.core.map(pinned).transpose()?;
     let (pace, mut guarded) = (Pace::new(every), true);
-    let (events, inside) = (Events::of(with.events), Inside::of(with.inside, orders.victims));
+    let (events, inside) = (Events::of(with.events), OwnCgroups::of(with.inside, orders.victims));
     let mut before = boot_ns();
     let mut life = Detector::new(before + orders.deadline_ns, orders.deadline_ns, SPARE_NS);
     let end = to_the_end((&mut files, &leases, &inside), |acting| {
@@ -119,10 +119,10 @@ struct End {
 
 /// Acts until `rounds` are over or panic. No mark is made and nothing throttled any more when this comes back.
 fn to_the_end(
-    (files, leases, inside): (&mut Files, &Leases, &Inside),
-    rounds: impl FnOnce(Acting<'_>),
+    (files, leases, inside): (&mut Files, &Leases, &OwnCgroups),
+    rounds: impl FnOnce(Actuation<'_>),
 ) -> End {
-    let acting = Acting { inside, files: &mut *files, leases };
+    let acting = Actuation { inside, files: &mut *files, leases };
     let whole = catch_unwind(AssertUnwindSafe(|| rounds(acting))).is_ok();
     leases.end();
     End { whole, lifted: files.set(Levels::default()), at: boot_ns() }
@@ -134,7 +134,7 @@ const _: () = assert!(cfg!(panic = "unwind"));
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::act::actuators::Described;
+    use crate::act::actuators::ThrottleFile;
     use crate::act::journal::Kind;
     use crate::act::plan::Actuator;
     use crate::law::settings;
@@ -151,9 +151,9 @@ mod tests {
 
     /// A law log that panics, in the midst of the law's step, once it is told to.
     #[derive(Debug, Default)]
-    struct Fails(AtomicBool);
+    struct PanickingLog(AtomicBool);
 
-    impl Sink for Fails {
+    impl Sink for PanickingLog {
         fn write(&self, _: &[u8]) {
             assert!(!self.0.load(Ordering::Relaxed), "a panic that a test wants");
         }
@@ -168,7 +168,7 @@ mod tests {
         let (signals, freeze) = (folder.join("signals"), folder.join("cgroup.freeze"));
         fs::write(&signals, "93 43Gbps\n").expect("written");
         fs::write(&freeze, "0\n").expect("written");
-        let described = Described::of(&Actuator {
+        let described = ThrottleFile::of(&Actuator {
             kind: Kind::Freeze,
             cgroup: String::new(),
             path: String::new(),
@@ -180,13 +180,14 @@ mod tests {
         let words = Board::new().expect("memory"); // in place of the kernel's map
         let of = vec![words.as_fd().try_clone_to_owned().expect("a descriptor")];
         let leases = Leases::new(&[(0, 1 << 16)], of, 1_000_000_000).expect("mapped");
-        let (every, clock, log) = (Span::from_ms(1), Clock::start(), Arc::new(Fails::default()));
+        let (every, clock, log) =
+            (Span::from_ms(1), Clock::start(), Arc::new(PanickingLog::default()));
         let law = settings::params("hostcc", [], every).expect("hostcc");
         let acts = || {
             let frozen = fs::read_to_string(&freeze).expect("it is there") == "1\n";
             (frozen, words.number(lease::DEADLINE) > 0)
         };
-        let inside = Inside::of(Vec::new(), Vec::new());
+        let inside = OwnCgroups::of(Vec::new(), Vec::new());
         let end = to_the_end((&mut files, &leases, &inside), |acting| {
             let input = Input::File(File::open(&signals).expect("open"));
             let parts = (Stacks::new(clock, vec![input]), acting);

@@ -5,7 +5,7 @@ use crate::act::plan::{self, Plan};
 use crate::args;
 use crate::config::{Config, Mode};
 use crate::failure::Failure;
-use crate::metrics::{self, Now, Served};
+use crate::metrics::{self, RunningAgent, Served};
 use crate::sense::inputs::Input;
 use forebay_laws::host::HostParams;
 use forebay_linux::{Clock, Root, file};
@@ -77,7 +77,7 @@ impl Job<'_> {
     }
 
     /// Serves the status, if that is asked for.
-    pub fn serve(&self, now: &Arc<Mutex<Now>>) -> Result<(), Failure> {
+    pub fn serve(&self, now: &Arc<Mutex<RunningAgent>>) -> Result<(), Failure> {
         let Some(at) = &self.args.serve else { return Ok(()) };
         let state = (self.mode == Mode::Enforce).then(|| self.args.state.clone());
         let served = Served { now: Arc::clone(now), mode: self.mode, state };

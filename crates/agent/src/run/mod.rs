@@ -24,10 +24,10 @@ use crate::args;
 use crate::config::{self, Config, Mode};
 use crate::failure::{self, Failure};
 use crate::law::control::{Controller, Terms};
-use crate::law::levels::Nothing;
+use crate::law::levels::NoThrottle;
 use crate::law::settings;
 use crate::law::status::{MOST_STACKS, Status};
-use crate::metrics::Now;
+use crate::metrics::RunningAgent;
 use crate::probe::root;
 use crate::sense::inputs::{Input, Stacks};
 use forebay_linux::board::Board;
@@ -150,7 +150,7 @@ fn alone(job: &Job<'_>, stacks: Vec<(String, Input)>) -> Result<(), Failure> {
 fn attended(
     job: &Job<'_>,
     (stacks, anew): (Vec<(String, Input)>, bool),
-    serving: &mut Option<Arc<Mutex<Now>>>,
+    serving: &mut Option<Arc<Mutex<RunningAgent>>>,
 ) -> Result<(Status, u64, Vec<String>), Failure> {
     let Job { args, root, config, law, plan, mode, until, stop } = *job;
     let (names, inputs): (Vec<_>, Vec<_>) = stacks.into_iter().unzip();
@@ -167,7 +167,8 @@ fn attended(
     let board = Board::new().map_err(|error| Failure::io("make a board", &error))?;
     let watch = Board::new().map_err(|error| Failure::io("make a board", &error))?;
     let shared = board.share().map_err(|error| Failure::io("share a board", &error))?;
-    let now = Now { board: shared, names: names.clone(), counters: Arc::default(), gone: 0 };
+    let now =
+        RunningAgent { board: shared, names: names.clone(), counters: Arc::default(), gone: 0 };
     let serving = match serving {
         Some(serving) => {
             *serving.lock().unwrap_or_else(PoisonError::into_inner) = now;
@@ -199,7 +200,7 @@ fn attended(
         });
         let done = (|| {
             let _pinned = args.core.map(pinned).transpose()?;
-            let parts = (Stacks::new(clock, inputs), Nothing);
+            let parts = (Stacks::new(clock, inputs), NoThrottle);
             let terms = Terms::live(law, plan.max_level, config.every);
             let mut controller =
                 Controller::new(clock.now(), names.len(), (laws, logs), terms, parts);

@@ -1,6 +1,6 @@
 //! What the guard hands to its loop: one message with all that the loop needs, and its descriptors. It opens nothing itself.
 
-use crate::act::actuators::Described;
+use crate::act::actuators::ThrottleFile;
 use crate::act::plan::{Marking, Plan};
 use crate::sense::drops::Machine;
 use crate::sense::inputs::Input;
@@ -33,7 +33,7 @@ pub struct Orders {
     /// The socket of each stack, where it is known.
     pub sockets: Vec<Option<usize>>,
     /// What each file is that throttles.
-    pub files: Vec<Described>,
+    pub files: Vec<ThrottleFile>,
     /// For each lease of marks, the stack whose law decides, and the share that is marked, in units of 1/65536.
     pub leases: Vec<(usize, u64)>,
     /// How long a lease lasts after each renewal, and a sign of life of the guard's, in nanoseconds.
@@ -86,7 +86,7 @@ impl Orders {
             stacks: with.inputs.iter().map(|input| input.descriptors().len()).collect(),
             machine: with.inputs.iter().flat_map(Input::handed).collect(),
             sockets,
-            files: plan.actuators.iter().map(Described::of).collect(),
+            files: plan.actuators.iter().map(ThrottleFile::of).collect(),
             leases: markings.iter().map(|of| (of.stack, of.share)).collect(),
             deadline_ns,
             logs: with.logs.len(),

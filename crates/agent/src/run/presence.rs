@@ -15,23 +15,23 @@ use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 
 #[derive(Debug)]
-enum What {
+enum PresenceKind {
     Cgroup(String), // its folder
     Nic,
     Resctrl,
 }
 
 #[derive(Debug)]
-struct Thing {
+struct WatchedThing {
     name: String,
-    what: What,
+    what: PresenceKind,
     since: u64,  // what the kernel knows it by
     known: bool, // it has been there
     gone: bool,
 }
 
-impl Thing {
-    fn new(root: &Root, name: &str, what: What) -> Self {
+impl WatchedThing {
+    fn new(root: &Root, name: &str, what: PresenceKind) -> Self {
         let mut thing = Self { name: name.into(), what, since: 0, known: false, gone: false };
         thing.known = thing.id(root).is_some();
         // A cable that is out already is told of by the first look.
@@ -42,12 +42,12 @@ impl Thing {
     /// What the kernel knows it by; `None`: there is none.
     fn id(&self, root: &Root) -> Option<u64> {
         match &self.what {
-            What::Cgroup(folder) => inode(root, folder),
-            What::Nic if root.is_machine() => {
+            PresenceKind::Cgroup(folder) => inode(root, folder),
+            PresenceKind::Nic if root.is_machine() => {
                 netlink::interface(&self.name).ok().map(|of| of.number.into())
             }
-            What::Nic => inode(root, &format!("/sys/class/net/{}", self.name)),
-            What::Resctrl => {
+            PresenceKind::Nic => inode(root, &format!("/sys/class/net/{}", self.name)),
+            PresenceKind::Resctrl => {
                 std::fs::metadata(root.path(&format!("{MOUNT}/schemata"))).ok().map(|of| of.dev())
             }
         }
@@ -56,14 +56,16 @@ impl Thing {
     /// Identity of what can be used: an interface counts only with a cable.
     fn now(&self, root: &Root) -> Option<u64> {
         let cable = match &self.what {
-            What::Nic if root.is_machine() => {
+            PresenceKind::Nic if root.is_machine() => {
                 netlink::interface(&self.name).is_ok_and(|of| of.cable)
             }
-            What::Nic => match root.read(&format!("/sys/class/net/{}/carrier", self.name)) {
-                Ok(text) => text != "0",
-                Err(error) => error.kind() == ErrorKind::NotFound, // EINVAL: it is switched off
-            },
-            What::Cgroup(_) | What::Resctrl => true,
+            PresenceKind::Nic => {
+                match root.read(&format!("/sys/class/net/{}/carrier", self.name)) {
+                    Ok(text) => text != "0",
+                    Err(error) => error.kind() == ErrorKind::NotFound, // EINVAL: it is switched off
+                }
+            }
+            PresenceKind::Cgroup(_) | PresenceKind::Resctrl => true,
         };
         self.id(root).filter(|_| cable)
     }
@@ -77,13 +79,13 @@ fn inode(root: &Root, path: &str) -> Option<u64> {
 #[derive(Debug)]
 pub struct Presence {
     root: Root,
-    of: Vec<Thing>,
+    of: Vec<WatchedThing>,
     back: Vec<String>, // and nothing has been opened again since
 }
 
 /// What a look found.
 #[derive(Debug, PartialEq, Eq)]
-enum Seen {
+enum PresenceCheck {
     /// Nothing new.
     Same,
     /// Names of what has gone since the last look.
@@ -99,12 +101,14 @@ impl Presence {
         if let Some(Cgroups { mount, .. }) = Cgroups::find(root) {
             for victim in &config.victim {
                 let folder = format!("{mount}{}", victim.cgroup);
-                of.push(Thing::new(root, &folder, What::Cgroup(folder.clone())));
+                of.push(WatchedThing::new(root, &folder, PresenceKind::Cgroup(folder.clone())));
             }
         }
-        of.extend(config.nic.iter().map(|nic| Thing::new(root, &nic.name, What::Nic)));
+        of.extend(
+            config.nic.iter().map(|nic| WatchedThing::new(root, &nic.name, PresenceKind::Nic)),
+        );
         if resctrl {
-            of.push(Thing::new(root, MOUNT, What::Resctrl));
+            of.push(WatchedThing::new(root, MOUNT, PresenceKind::Resctrl));
         }
         Self { root: root.clone(), of, back: Vec::new() }
     }
@@ -113,21 +117,21 @@ impl Presence {
     /// would find all of them `ready`; or resctrl as soon as it has gone.
     pub fn attend(&mut self, ready: impl FnOnce() -> bool) -> Option<Vec<String>> {
         match self.look() {
-            Seen::Gone(names) => {
+            PresenceCheck::Gone(names) => {
                 let all = names.join(", ");
                 failure::note(&format!("{all}: gone; nothing is done to it until it is back"));
                 if names.iter().any(|name| name == MOUNT) {
                     return Some(names);
                 }
             }
-            Seen::Back(names) => self.back = names,
-            Seen::Same => {}
+            PresenceCheck::Back(names) => self.back = names,
+            PresenceCheck::Same => {}
         }
         let all = self.gone() == 0 && !self.back.is_empty();
         (all && ready()).then(|| std::mem::take(&mut self.back))
     }
 
-    fn look(&mut self) -> Seen {
+    fn look(&mut self) -> PresenceCheck {
         let (mut lost, mut back) = (Vec::new(), Vec::new());
         for thing in &mut self.of {
             match thing.now(&self.root) {
@@ -145,15 +149,15 @@ impl Presence {
         if !lost.is_empty() {
             // What came back in the same look is not told of now, but waits with the others.
             self.back.extend(back);
-            return Seen::Gone(lost);
+            return PresenceCheck::Gone(lost);
         }
         if back.is_empty() {
-            return Seen::Same;
+            return PresenceCheck::Same;
         }
         back.extend(std::mem::take(&mut self.back));
         back.sort();
         back.dedup();
-        Seen::Back(back)
+        PresenceCheck::Back(back)
     }
 
     /// How many were there and have gone.
@@ -163,7 +167,7 @@ impl Presence {
 
     /// Stacks all of whose interfaces have gone, a bit each; `stacks` has that of each interface, in the order of the configuration.
     pub fn absent(&self, stacks: &[Option<usize>]) -> u64 {
-        let nics = self.of.iter().filter(|thing| matches!(thing.what, What::Nic));
+        let nics = self.of.iter().filter(|thing| matches!(thing.what, PresenceKind::Nic));
         let (mut gone, mut there) = (0u64, 0u64);
         for (thing, stack) in nics.zip(stacks).filter(|(thing, _)| thing.known) {
             let bit = stack.map_or(0, |stack| 1 << stack);
@@ -203,12 +207,12 @@ mod tests {
         let config = crate::config::parse("agent.toml", text, false).expect("it is right");
         let mut of = Presence::new(&Root::at(&tree), &config, true);
         let stacks = [Some(0), Some(1), Some(0)];
-        assert_eq!((of.look(), of.gone(), of.absent(&stacks)), (Seen::Same, 0, 0));
+        assert_eq!((of.look(), of.gone(), of.absent(&stacks)), (PresenceCheck::Same, 0, 0));
         write("sys/class/net/eth0/carrier", "0\n");
         fs::remove_file(tree.join("sys/fs/resctrl/schemata")).expect("unmounted");
         let both = names(&["eth0", MOUNT]);
         assert_eq!(of.attend(|| false), Some(both), "resctrl has to be closed");
-        assert_eq!((of.look(), of.gone(), of.absent(&stacks)), (Seen::Same, 2, 1));
+        assert_eq!((of.look(), of.gone(), of.absent(&stacks)), (PresenceCheck::Same, 2, 1));
         write("sys/fs/resctrl/schemata", "MB:0=100\n");
         assert_eq!(of.attend(|| true), None, "the cable is still out");
         write("sys/class/net/eth0/carrier", "1\n");

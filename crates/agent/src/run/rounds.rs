@@ -5,10 +5,10 @@ use crate::config;
 use crate::failure::Failure;
 use crate::law::control::Controller;
 use crate::law::levels::Throttle;
-use crate::sense::inputs::Senses;
+use crate::sense::inputs::CounterSource;
 use forebay_linux::Clock;
 use forebay_linux::board::Board;
-use forebay_linux::process::Pinned;
+use forebay_linux::process::PinnedThread;
 use forebay_units::Span;
 use std::cell::Cell;
 use std::time::Duration;
@@ -17,8 +17,8 @@ use std::time::Duration;
 const ASK: Duration = Duration::from_millis(1);
 
 /// Pins this thread to a core for as long as the result lives.
-pub fn pinned(core: u32) -> Result<Pinned, Failure> {
-    Pinned::to(core).map_err(|error| Failure::io(format!("run on core {core}"), &error))
+pub fn pinned(core: u32) -> Result<PinnedThread, Failure> {
+    PinnedThread::to(core).map_err(|error| Failure::io(format!("run on core {core}"), &error))
 }
 
 /// How a loop waits for its next round: asleep, or, with a shorter period than [`config::SLEEPS`], spinning.
@@ -58,7 +58,7 @@ impl Pace {
 
 /// Rounds at every period, until `wait` says that it is enough; its argument is the time to the next round. The first board shows the status;
 /// the other one's first number has the stacks that are absent.
-pub fn rounds<S: Senses, T: Throttle>(
+pub fn rounds<S: CounterSource, T: Throttle>(
     controller: &mut Controller<S, T>,
     clock: &Clock,
     (board, watch): (&Board, &Board),

@@ -3,7 +3,7 @@
 use crate::act::marks::Counters;
 use crate::config::Mode;
 use crate::failure::{self, Failure};
-use crate::law::status::{Shown, Status};
+use crate::law::status::{StackStatus, Status};
 use forebay_abi::Outcome;
 use forebay_linux::board::Board;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -65,7 +65,7 @@ pub fn show(
     }
 }
 
-fn line(now: &Status, name: &str, old: &Shown, new: &Shown, mode: Mode) -> String {
+fn line(now: &Status, name: &str, old: &StackStatus, new: &StackStatus, mode: Mode) -> String {
     let mean = |old: (u64, u64), new: (u64, u64)| {
         let ns = new.0.saturating_sub(old.0);
         (old.0 > 0 && ns > 0).then(|| new.1.wrapping_sub(old.1) as f64 / ns as f64)

@@ -30,7 +30,7 @@ pub struct State<'a> {
 
 /// What opening a folder gives.
 #[derive(Debug)]
-enum Opened<'a> {
+enum OpenedFolder<'a> {
     Free(State<'a>),
     Held(File), // by an agent that runs, or hangs
 }
@@ -39,8 +39,8 @@ impl<'a> State<'a> {
     /// The state of a new agent: what a dead one left is undone first.
     pub fn begin(folder: &'a Path, root: &Root) -> Result<Self, Failure> {
         let state = match Self::open(folder)? {
-            Opened::Free(state) => state,
-            Opened::Held(_) => {
+            OpenedFolder::Free(state) => state,
+            OpenedFolder::Held(_) => {
                 return Err(runs(folder, "; if it hangs, forebay-agent undo ends it"));
             }
         };
@@ -56,7 +56,7 @@ impl<'a> State<'a> {
     }
 
     /// Makes the folder and takes the lock.
-    fn open(folder: &'a Path) -> Result<Opened<'a>, Failure> {
+    fn open(folder: &'a Path) -> Result<OpenedFolder<'a>, Failure> {
         let shown = folder.display();
         let made = DirBuilder::new().recursive(true).mode(0o755).create(folder);
         made.map_err(|error| Failure::io(format!("make {shown}"), &error))?;
@@ -73,8 +73,8 @@ impl<'a> State<'a> {
             .open(&path)
             .map_err(|error| Failure::io(format!("open {}", path.display()), &error))?;
         match lock.try_lock() {
-            Ok(()) => Ok(Opened::Free(Self { folder, lock })),
-            Err(TryLockError::WouldBlock) => Ok(Opened::Held(lock)),
+            Ok(()) => Ok(OpenedFolder::Free(Self { folder, lock })),
+            Err(TryLockError::WouldBlock) => Ok(OpenedFolder::Held(lock)),
             Err(TryLockError::Error(error)) => {
                 Err(Failure::io(format!("lock {}", path.display()), &error))
             }
@@ -103,7 +103,7 @@ impl<'a> State<'a> {
     }
 
     /// Undoes what a dead agent left, by its journal. `None`: there is none.
-    fn undo_stale(&self, root: &Root) -> Result<Option<journal::Undone>, Failure> {
+    fn undo_stale(&self, root: &Root) -> Result<Option<journal::UndoReport>, Failure> {
         let path = self.folder.join(journal::FILE);
         let shown = path.display();
         let failed = |error: io::Error| Failure::io(format!("read {shown}"), &error);
@@ -127,12 +127,12 @@ impl<'a> State<'a> {
     }
 
     /// Undoes changes; the journal stays.
-    pub fn lift(&self, root: &Root, changes: &[Change]) -> journal::Undone {
+    pub fn lift(&self, root: &Root, changes: &[Change]) -> journal::UndoReport {
         journal::undo(&mut root.clone(), changes)
     }
 
     /// Takes the journal away if all was undone.
-    pub fn undone(&self, undone: journal::Undone) -> Result<journal::Undone, Failure> {
+    pub fn undone(&self, undone: journal::UndoReport) -> Result<journal::UndoReport, Failure> {
         if undone.failed.is_empty() {
             match fs::remove_file(self.folder.join(journal::FILE)) {
                 Err(error) if error.kind() != ErrorKind::NotFound => {
@@ -178,12 +178,12 @@ pub fn undo(args: &args::Undo) -> Result<(), Failure> {
     let root = crate::probe::root(&args.from)?;
     let folder = &args.state;
     let (state, ended) = match State::open(folder)? {
-        Opened::Free(state) => (state, None),
-        Opened::Held(lock) => {
+        OpenedFolder::Free(state) => (state, None),
+        OpenedFolder::Held(lock) => {
             let ended = silent::end(&lock).map_err(|why| runs(folder, &why))?;
             match State::open(folder)? {
-                Opened::Free(state) => (state, Some(ended)),
-                Opened::Held(_) => return Err(runs(folder, "")),
+                OpenedFolder::Free(state) => (state, Some(ended)),
+                OpenedFolder::Held(_) => return Err(runs(folder, "")),
             }
         }
     };

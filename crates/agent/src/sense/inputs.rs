@@ -23,7 +23,7 @@ pub const COUNTERS: Counters =
 pub type Value = (Duration, u64);
 
 /// What reads the counters of each stack.
-pub trait Senses {
+pub trait CounterSource {
     /// Reads one of a direction; `None`: it could not be read.
     fn read(&mut self, stack: usize, side: Side, counter: Counter) -> Option<Value>;
 }
@@ -111,7 +111,7 @@ impl Stacks {
     }
 }
 
-impl Senses for Stacks {
+impl CounterSource for Stacks {
     fn read(&mut self, stack: usize, side: Side, counter: Counter) -> Option<Value> {
         if side != Side::Receive {
             return None; // no law that wants the other way gets as far as this

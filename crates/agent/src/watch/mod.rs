@@ -22,11 +22,11 @@ use view::{Rise, View};
 struct Column {
     heading: &'static str,
     of: &'static [&'static str],
-    shown: Shown,
+    shown: WatchView,
 }
 
 #[derive(Clone, Copy)]
-enum Shown {
+enum WatchView {
     Gbps, // of bytes
     PerSecond,
     Share, // of microseconds
@@ -40,23 +40,23 @@ impl Column {
 }
 
 const COLUMNS: [Column; 9] = [
-    Column { heading: "rx Gb/s", of: &["*.rx_bytes"], shown: Shown::Gbps },
+    Column { heading: "rx Gb/s", of: &["*.rx_bytes"], shown: WatchView::Gbps },
     Column {
         heading: "NIC drop",
         of: &["*.rx_missed_errors", "*.rx_fifo_errors", "*.rx_discards_phy"],
-        shown: Shown::PerSecond,
+        shown: WatchView::PerSecond,
     },
-    Column { heading: "softnet", of: &["softnet.dropped"], shown: Shown::PerSecond },
-    Column { heading: "squeezed", of: &["softnet.squeezed"], shown: Shown::PerSecond },
+    Column { heading: "softnet", of: &["softnet.dropped"], shown: WatchView::PerSecond },
+    Column { heading: "squeezed", of: &["softnet.squeezed"], shown: WatchView::PerSecond },
     Column {
         heading: "TCP drop",
         of: &["tcp.TCPBacklogDrop", "tcp.TCPRcvQDrop"],
-        shown: Shown::PerSecond,
+        shown: WatchView::PerSecond,
     },
-    Column { heading: "resent", of: &["tcp.RetransSegs"], shown: Shown::PerSecond },
-    Column { heading: "CE in", of: &["tcp.InCEPkts"], shown: Shown::PerSecond },
-    Column { heading: "cpu %", of: &["psi.cpu.some_us"], shown: Shown::Share },
-    Column { heading: "mem %", of: &["psi.memory.some_us"], shown: Shown::Share },
+    Column { heading: "resent", of: &["tcp.RetransSegs"], shown: WatchView::PerSecond },
+    Column { heading: "CE in", of: &["tcp.InCEPkts"], shown: WatchView::PerSecond },
+    Column { heading: "cpu %", of: &["psi.cpu.some_us"], shown: WatchView::Share },
+    Column { heading: "mem %", of: &["psi.memory.some_us"], shown: WatchView::Share },
 ];
 
 /// `forebay-agent watch`.
@@ -209,9 +209,9 @@ fn shown(now: Duration, rises: &[(&str, Rise)]) -> String {
         let sum: f64 = rates.iter().sum();
         let text = match column.shown {
             _ if rates.is_empty() => "-".into(),
-            Shown::Gbps => format!("{:.3}", sum * 8e-9),
-            Shown::PerSecond => format!("{sum:.0}"),
-            Shown::Share => format!("{:.1}", sum * 1e-4),
+            WatchView::Gbps => format!("{:.3}", sum * 8e-9),
+            WatchView::PerSecond => format!("{sum:.0}"),
+            WatchView::Share => format!("{:.1}", sum * 1e-4),
         };
         line += &format!(" {text:>0$}", column.width());
     }

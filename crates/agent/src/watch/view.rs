@@ -3,7 +3,7 @@
 //! Drawing knows no clock, no file and no terminal: [`View`] keeps what it is given and draws it at any size, 80 by 24 being the least that shows all of it.
 //! Its styles are those of the simulator's `watch` (`cli/src/watch/view.rs`): no crate that both programs share knows a terminal, and twenty lines make none.
 
-use crate::metrics::Ruled;
+use crate::metrics::LawMetrics;
 use forebay_units::human::{bar, sparks};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -43,7 +43,7 @@ pub struct View {
     /// I_T in lines, and B_T in Gb/s.
     pub targets: (f64, f64),
     /// The law of an agent that runs, or why none is shown.
-    pub ruled: Result<Ruled, String>,
+    pub ruled: Result<LawMetrics, String>,
     /// Whether colours may be used.
     pub colours: bool,
     now: Duration,
@@ -310,7 +310,7 @@ mod tests {
         ];
         let rises = rises.map(|(name, by, s)| (name, Some((by, SECOND * s))));
         view.add(SECOND * 9, &rises);
-        let ruled = Ruled { mode: "enforce".into(), level: 3, marks: true, writes: (7, 1) };
+        let ruled = LawMetrics { mode: "enforce".into(), level: 3, marks: true, writes: (7, 1) };
         view.ruled = Ok(ruled);
         view
     }

@@ -10,7 +10,7 @@ type Coded = (u8, u8, u8, i16, i32);
 
 const EXIT: Coded = (0x95, 0, 0, 0, 0);
 
-fn run(code: &[Coded]) -> Result<u64, Why> {
+fn run(code: &[Coded]) -> Result<u64, StopReason> {
     let mut image = Image { hz: 1000, ..Image::default() };
     for (at, &(code, dst, src, off, imm)) in code.iter().chain([&EXIT]).enumerate() {
         image.code.push(decode(Raw { code, dst, src, off, imm }, at).expect("it is known"));
@@ -139,13 +139,13 @@ fn an_access_outside_a_region_ends_the_call() {
     assert_eq!(store(-512), Ok(0));
     for off in [-520, -4, 0, 8] {
         let address = top.wrapping_add(i64::from(off) as u64);
-        assert_eq!(store(off), Err(Why::Store { address, bytes: 8 }), "{off}");
+        assert_eq!(store(off), Err(StopReason::Store { address, bytes: 8 }), "{off}");
     }
     // The arguments are 40 bytes, to read only.
     assert_eq!(run(&[(0x79, 0, 1, 32, 0)]), Ok(0));
     let beyond = region::address(region::ARGUMENTS, 40);
-    assert_eq!(run(&[(0x79, 0, 1, 40, 0)]), Err(Why::Load { address: beyond, bytes: 8 }));
+    assert_eq!(run(&[(0x79, 0, 1, 40, 0)]), Err(StopReason::Load { address: beyond, bytes: 8 }));
     let first = region::address(region::ARGUMENTS, 0);
-    assert_eq!(run(&[(0x7b, 1, 1, 0, 0)]), Err(Why::Store { address: first, bytes: 8 }));
-    assert_eq!(run(&[(0x05, 0, 0, -1, 0)]), Err(Why::Steps), "an endless loop");
+    assert_eq!(run(&[(0x7b, 1, 1, 0, 0)]), Err(StopReason::Store { address: first, bytes: 8 }));
+    assert_eq!(run(&[(0x05, 0, 0, -1, 0)]), Err(StopReason::Steps), "an endless loop");
 }

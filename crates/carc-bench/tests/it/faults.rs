@@ -1,7 +1,7 @@
 //! Another process is killed, or stops reading.
 
 use forebay_credits::{Limit, Post, law};
-use forebay_credits_ring::host::{Ended, Event, Host, Settings};
+use forebay_credits_ring::host::{EndReason, Event, Host, Settings};
 use forebay_credits_ring::{Listener, Size};
 use forebay_units::{Span, Time};
 use std::collections::VecDeque;
@@ -92,7 +92,7 @@ fn a_reader_that_is_killed_ends_the_connection_and_frees_its_credits() {
     let mut bench = Bench::new("killed", "0");
     bench.run(|_, _, written| written > 1_000);
     bench.reader.kill().unwrap(); // SIGKILL
-    bench.run(|_, event, _| matches!(event, Some(Event::Ended(0, Ended::Dead))));
+    bench.run(|_, event, _| matches!(event, Some(Event::Ended(0, EndReason::Dead))));
     assert_eq!(bench.host.sender().requests(), 0, "no request is kept");
     assert_eq!(bench.host.receiver().unwrap().connections(), 0, "its share is free");
     let now = bench.now();

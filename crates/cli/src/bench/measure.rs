@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// What a bench says. The first ten keys keep their names and meanings for tools.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Measured {
+pub struct BenchResult {
     /// The bench.
     pub name: String,
     /// Hosts of the fabric.
@@ -84,7 +84,7 @@ struct Clocks {
 }
 
 /// Measures it.
-pub fn measure(case: &Case, threads: usize) -> Result<Measured, Failure> {
+pub fn measure(case: &Case, threads: usize) -> Result<BenchResult, Failure> {
     let loaded = forebay_scenario::text(&case.name, &case.scenario())?;
     let scenario = loaded.scenario;
     let before = resident_bytes().unwrap_or(0);
@@ -112,7 +112,7 @@ pub fn measure(case: &Case, threads: usize) -> Result<Measured, Failure> {
     let hops = clocks.hops.max(1) as f64;
     let ends = record.end.as_secs_f64();
     let simulated = (ends - case.warmup.as_secs_f64()).max(0.0);
-    Ok(Measured {
+    Ok(BenchResult {
         name: case.name.clone(),
         hosts: record.hosts.len() as u32,
         threads,

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::{human, interrupt, itself, say};
 use cases::{Case, Family};
 use forebay_units::Span;
-use measure::{Measured, measure};
+use measure::{BenchResult, measure};
 use std::process::Stdio;
 
 /// What a bare `forebay bench` runs: name, threads, and an MTU other than the usual.
@@ -101,7 +101,7 @@ fn in_a_process_of_its_own(
     threads: usize,
     mtu: Option<u32>,
     time: Option<&str>,
-) -> Result<Measured, Failure> {
+) -> Result<BenchResult, Failure> {
     let mut command = itself::again().map_err(Failure::Run)?;
     command.args(["bench", name, "--json", "--threads", &threads.to_string()]);
     if let Some(mtu) = mtu {
@@ -147,7 +147,7 @@ fn heading() -> String {
     )
 }
 
-fn row(m: &Measured) -> String {
+fn row(m: &BenchResult) -> String {
     let rate = m.packet_hops as f64 / m.wall_seconds.max(1e-9);
     format!(
         "{:<22}{:>7}{:>6}{:>9}{:>9.1}{:>9}{:>9}{:>9}{:>9}{:>11}  {}\n",

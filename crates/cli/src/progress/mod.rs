@@ -7,7 +7,7 @@ mod notice;
 
 pub use notice::Notice;
 
-use crate::args::{Progress, Show};
+use crate::args::{Progress, Verbosity};
 use crate::{clock, human, say};
 use forebay_study::progress::{Pace, State, facts, rounded};
 use serde_json::Value;
@@ -38,7 +38,7 @@ const FRAME: Duration = Duration::from_millis(100);
 
 impl Meter {
     /// Chooses the form, and makes warnings go out in it.
-    pub fn new(show: Show) -> Self {
+    pub fn new(show: Verbosity) -> Self {
         let terminal = std::io::stderr().is_terminal();
         let mode = match show.progress {
             _ if show.quiet => Mode::Off,

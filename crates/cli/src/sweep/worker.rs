@@ -4,11 +4,11 @@ use super::lifeline::{self, Update};
 use crate::args::Worker;
 use crate::failure::Failure;
 use crate::run::volatile;
-use crate::surroundings::Here;
+use crate::surroundings::RunSurroundings;
 use crate::{about, clock, interrupt, itself};
 use forebay_record::{IfExists, RunDir, RunRecord};
 use forebay_sim::Options;
-use forebay_study::seeds::{End, Left, Work, side_by_side};
+use forebay_study::seeds::{End, SeedOutput, Work, side_by_side};
 use std::io::Write;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -34,7 +34,7 @@ pub fn worker(args: &Worker) -> Result<(), Failure> {
     let (mut runs, mut failure) = (Vec::new(), None);
     let options = Options { threads: args.threads, ..Options::default() };
     let at = dir.path().to_path_buf();
-    let here = Here::new(&at, &scenario.name, None);
+    let here = RunSurroundings::new(&at, &scenario.name, None);
     let work = Work { scenario, options, jobs: 1, around: &here };
     let end = side_by_side(
         &work,
@@ -55,7 +55,7 @@ pub fn worker(args: &Worker) -> Result<(), Failure> {
                 });
             }
         },
-        |Left { mut outcome, captures }| {
+        |SeedOutput { mut outcome, captures }| {
             let stall =
                 outcome.stall.map(|why| format!("seed {} stalled: {why}", outcome.record.seed));
             for warning in outcome.warnings.into_iter().chain(stall) {

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::{clock, interrupt, say};
 use forebay_record::hex;
 use forebay_scenario::model::Scenario;
-use forebay_sim::{Interval, Looks, Options, Simulation, Watch};
+use forebay_sim::{Interval, IntervalBaseline, Options, Simulation, Watch};
 use forebay_units::{Span, Time, human};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyModifiers};
 use serde_json::json;
@@ -51,7 +51,8 @@ pub fn watch(args: &Args) -> Result<(), Failure> {
     let refused =
         |error: forebay_sim::SimError| Failure::Input(format!("{}: {error}", args.input.name()));
     let simulation = Simulation::new(scenario, seed, options).map_err(refused)?;
-    let mut seen = Seen { simulation, looks: Looks::default(), watch: Watch::default() };
+    let mut seen =
+        WatchedRun { simulation, looks: IntervalBaseline::default(), watch: Watch::default() };
     let shown = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
     if !shown || say::dumb_terminal() || args.json || args.every.is_some() {
         let every = args.every.unwrap_or(part(scenario.stop.time, LINES));
@@ -100,13 +101,13 @@ fn left(at: Time, scenario: &Scenario) -> String {
 }
 
 /// A simulation, and what was seen of it last.
-struct Seen<'a> {
+struct WatchedRun<'a> {
     simulation: Simulation<'a>,
-    looks: Looks,
+    looks: IntervalBaseline,
     watch: Watch,
 }
 
-impl Seen<'_> {
+impl WatchedRun<'_> {
     /// Goes on by a step. Whether the run is over, and what the step brought.
     fn step(&mut self, by: Span) -> (bool, Interval) {
         let until = self.simulation.now() + by;
@@ -150,7 +151,7 @@ impl End {
 fn on_terminal(
     terminal: &mut ratatui::DefaultTerminal,
     view: &mut View,
-    seen: &mut Seen<'_>,
+    seen: &mut WatchedRun<'_>,
 ) -> std::io::Result<bool> {
     let frame = Duration::from_millis(1000 / RATE);
     let mut due = clock::now();
@@ -194,7 +195,7 @@ fn lines(
     as_json: bool,
     scenario: &Scenario,
     seed: u64,
-    mut seen: Seen<'_>,
+    mut seen: WatchedRun<'_>,
     every: Span,
 ) -> Result<(), Failure> {
     let names = seen.simulation.names().to_vec();

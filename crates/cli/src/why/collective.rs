@@ -1,11 +1,11 @@
 //! The critical path of a collective: its parts, and the ports, hosts and messages that cost most.
 
 use super::{ROWS, failed, host, line_as_json, mean, row, table};
-use crate::args::Why;
+use crate::args::WhyArgs;
 use crate::failure::Failure;
 use crate::say;
-use forebay_record::why::{By, Line, PathHop, lines};
-use forebay_record::{About, CollectiveRow, RunRecord, StepKind};
+use forebay_record::why::{Line, PathHop, PortGrouping, lines};
+use forebay_record::{CollectiveRow, RunRecord, RunStart, StepKind};
 use forebay_scenario::model::Scenario;
 use forebay_sim::Options;
 use forebay_study::why::{CriticalPath, of_collective};
@@ -19,8 +19,8 @@ const MOST: usize = 8;
 
 /// Explains a collective that is asked for, or the slowest.
 pub(super) fn explain(
-    args: &Why,
-    about: &About,
+    args: &WhyArgs,
+    about: &RunStart,
     scenario: &Scenario,
     run: &RunRecord,
 ) -> Result<(), Failure> {
@@ -28,7 +28,8 @@ pub(super) fn explain(
     say::note(&format!("running seed {} again, and following all messages", run.seed));
     let answer = of_collective(scenario, run, of, Options::default(), &|| false);
     let answer = answer.map_err(|no| failed(&no, args, run))?;
-    let of = Of { number, of, name: about.traffic_name(of.traffic), run, answer: &answer };
+    let of =
+        CollectiveAnswer { number, of, name: about.traffic_name(of.traffic), run, answer: &answer };
     match args.json {
         true => say::json(&of.json()),
         false => say::data(&of.text()),
@@ -36,8 +37,8 @@ pub(super) fn explain(
 }
 
 fn choose<'a>(
-    args: &Why,
-    about: &About,
+    args: &WhyArgs,
+    about: &RunStart,
     run: &'a RunRecord,
 ) -> Result<(usize, &'a CollectiveRow), Failure> {
     let all = &run.collectives;
@@ -72,7 +73,7 @@ fn choose<'a>(
 }
 
 /// An answer.
-struct Of<'a> {
+struct CollectiveAnswer<'a> {
     number: usize,
     of: &'a CollectiveRow,
     name: String,
@@ -80,8 +81,8 @@ struct Of<'a> {
     answer: &'a CriticalPath,
 }
 
-impl Of<'_> {
-    fn lines(&self, by: By) -> Vec<Line> {
+impl CollectiveAnswer<'_> {
+    fn lines(&self, by: PortGrouping) -> Vec<Line> {
         lines(&self.answer.rows, by)
     }
 
@@ -103,7 +104,7 @@ impl Of<'_> {
             let at = if at.is_empty() { at } else { format!(" at {at}") };
             format!("{} {}{at}", share(line.ps), line.part.words())
         };
-        let most: Vec<String> = self.lines(By::Tier).iter().take(3).map(word).collect();
+        let most: Vec<String> = self.lines(PortGrouping::Tier).iter().take(3).map(word).collect();
         let last = self.of.last.map_or("?", |last| host(self.run, last));
         format!(
             "Collective {} ({}) took {}. Its critical path ends at {last} and has {} over {}: {}.",
@@ -118,10 +119,10 @@ impl Of<'_> {
 
     fn text(&self) -> String {
         let mut text = human::wrapped(&self.sentence(), say::stdout_width(), 0) + "\n\n";
-        table(self.run, &mut text, &self.lines(By::Tier), 1, "completion time");
+        table(self.run, &mut text, &self.lines(PortGrouping::Tier), 1, "completion time");
         let sum = self.sum();
         let ports: Vec<Line> = self
-            .lines(By::Port)
+            .lines(PortGrouping::Port)
             .into_iter()
             .filter(|line| !line.place.is_empty() && line.ps * 1000 >= sum)
             .collect();
@@ -194,7 +195,7 @@ impl Of<'_> {
             "collective": self.number,
             "seed": self.run.seed,
             "completion_ps": self.of.completion().map(ps),
-            "parts": self.lines(By::Port).iter().map(line_as_json).collect::<Vec<_>>(),
+            "parts": self.lines(PortGrouping::Port).iter().map(line_as_json).collect::<Vec<_>>(),
             "hosts": hosts,
             "path": hops,
         })

@@ -1,7 +1,7 @@
 //! Two hosts on one ring, from outside.
 
-use forebay_credits::{Absurd, Garbage, Limit, Post, law};
-use forebay_credits_ring::host::{Ended, Event, Host, Settings, copy, fill};
+use forebay_credits::{Garbage, Limit, Post, ProtocolError, law};
+use forebay_credits_ring::host::{EndReason, Event, Host, Settings, copy, fill};
 use forebay_credits_ring::{End, Listener, Size, connect, pair};
 use forebay_units::{Span, Time};
 use std::collections::VecDeque;
@@ -203,7 +203,11 @@ fn counts_that_cannot_be_end_the_connection() {
     let (written, read, freed, descriptor) = (0, 8, 16, 32);
     let (mut a, there) = victim();
     set(&there, true, written, 65);
-    assert_eq!(a.poll(Time::ZERO), Some(Event::Ended(0, Ended::Corrupt)), "more than the ring has");
+    assert_eq!(
+        a.poll(Time::ZERO),
+        Some(Event::Ended(0, EndReason::Corrupt)),
+        "more than the ring has"
+    );
     for word in [read, freed] {
         let (mut a, there) = victim();
         set(&there, false, word, 1000);
@@ -215,18 +219,22 @@ fn counts_that_cannot_be_end_the_connection() {
                 Err(error) => break error,
             }
         };
-        assert_eq!(error, Ended::Corrupt);
-        assert_eq!(a.poll(Time::ZERO), Some(Event::Ended(0, Ended::Corrupt)), "and it has ended");
-        assert_eq!(a.write(Time::ZERO, 0, 0, 8, |_| {}), Err(Ended::Dead));
+        assert_eq!(error, EndReason::Corrupt);
+        assert_eq!(
+            a.poll(Time::ZERO),
+            Some(Event::Ended(0, EndReason::Corrupt)),
+            "and it has ended"
+        );
+        assert_eq!(a.write(Time::ZERO, 0, 0, 8, |_| {}), Err(EndReason::Dead));
     }
     let (mut a, there) = victim();
     set(&there, true, descriptor + 3, 7); // its payload is where the reader is not
     set(&there, true, written, 1);
-    assert_eq!(a.poll(Time::ZERO), Some(Event::Ended(0, Ended::Corrupt)));
+    assert_eq!(a.poll(Time::ZERO), Some(Event::Ended(0, EndReason::Corrupt)));
     let (mut a, there) = victim();
     set(&there, true, descriptor, 1); // a control message of zeros
     set(&there, true, written, 1);
-    let why = Ended::Absurd(Absurd::Garbage(Garbage::Magic));
+    let why = EndReason::Absurd(ProtocolError::Garbage(Garbage::Magic));
     assert_eq!(a.poll(Time::ZERO), Some(Event::Ended(0, why)));
     assert_eq!(a.receiver().unwrap().connections(), 0, "its share is free");
 }

@@ -1,6 +1,6 @@
 //! Absurd messages end the connection with an error, and change nothing.
 
-use forebay_credits::{Absurd, Limit, Message, Post, Receiver, Sender, Shares, law};
+use forebay_credits::{Limit, Message, Post, ProtocolError, Receiver, Sender, Shares, law};
 use forebay_units::Time;
 
 const NOW: Time = Time::ZERO;
@@ -17,13 +17,13 @@ fn pair() -> (Sender, u32, Receiver, u32) {
 fn more_credits_than_are_outstanding_are_an_error() {
     let (mut sender, here, ..) = pair();
     assert_eq!(sender.post(NOW, here, 640, 0), Post::Go);
-    let error = Absurd::Returned { outstanding: 10, returned: 11 };
+    let error = ProtocolError::Returned { outstanding: 10, returned: 11 };
     assert_eq!(sender.counter(NOW, here, 11), Err(error));
     assert_eq!(sender.account(here).unwrap().totals().outstanding, 10);
     assert_eq!(sender.counter(NOW, here, 10), Ok(()));
     assert_eq!(
         sender.counter(NOW, here, 11),
-        Err(Absurd::Returned { outstanding: 0, returned: 1 })
+        Err(ProtocolError::Returned { outstanding: 0, returned: 1 })
     );
 }
 
@@ -50,15 +50,21 @@ fn a_message_of_another_connection_or_another_side_is_an_error() {
         shares,
         acknowledge: false,
     };
-    assert_eq!(sender.message(NOW, here, &credit(there + 1, shares)), Err(Absurd::Connection));
+    assert_eq!(
+        sender.message(NOW, here, &credit(there + 1, shares)),
+        Err(ProtocolError::Connection)
+    );
     let other = credit(there, Shares { line: 128, ..shares });
-    assert_eq!(sender.message(NOW, here, &other), Err(Absurd::Line));
+    assert_eq!(sender.message(NOW, here, &other), Err(ProtocolError::Line));
     let ask = |connection, epoch| Message::Ask { connection, posted: 0, epoch, answer: false };
-    assert_eq!(sender.message(NOW, here, &ask(there, 0)), Err(Absurd::Unexpected));
-    assert_eq!(receiver.message(NOW, there, &ask(there, 1)), Err(Absurd::Epoch));
-    assert_eq!(receiver.message(NOW, there, &ask(there + 1, 0)), Err(Absurd::Connection));
-    assert_eq!(receiver.message(NOW, there, &credit(there, shares)), Err(Absurd::Unexpected));
+    assert_eq!(sender.message(NOW, here, &ask(there, 0)), Err(ProtocolError::Unexpected));
+    assert_eq!(receiver.message(NOW, there, &ask(there, 1)), Err(ProtocolError::Epoch));
+    assert_eq!(receiver.message(NOW, there, &ask(there + 1, 0)), Err(ProtocolError::Connection));
+    assert_eq!(
+        receiver.message(NOW, there, &credit(there, shares)),
+        Err(ProtocolError::Unexpected)
+    );
     let hello = Message::Hello { connection: there, shares };
-    assert_eq!(sender.message(NOW, here, &hello), Err(Absurd::Unexpected), "it had one");
-    assert_eq!(sender.connect(NOW, Some(&ask(0, 0))), Err(Absurd::Unexpected));
+    assert_eq!(sender.message(NOW, here, &hello), Err(ProtocolError::Unexpected), "it had one");
+    assert_eq!(sender.connect(NOW, Some(&ask(0, 0))), Err(ProtocolError::Unexpected));
 }

@@ -22,7 +22,7 @@ const CRUMB: f64 = 0.5;
 
 /// What a level does to cores that it does not stop.
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Hold {
+enum CoreLimit {
     Free,
     Delay(f64), // ns
     Cap(f64),   // share of what it would draw alone
@@ -39,7 +39,7 @@ struct Cores {
     apart: f64,    // the sum of their squares
     unloaded: f64, // ns
     paced: f64,    // what a read takes at least, in ns, to draw no more than a trace says
-    hold: Hold,
+    hold: CoreLimit,
     works: bool,
     flight: Flight,
     release: f64,     // of those that are parked, in a ps
@@ -277,7 +277,7 @@ impl Cores {
             apart: 1.0 + writes * writes,
             unloaded: read.as_ps() as f64 * 1e-3,
             paced: 0.0,
-            hold: Hold::Free,
+            hold: CoreLimit::Free,
             works: false,
             flight: Flight::new(),
             release: 0.0,
@@ -290,9 +290,9 @@ impl Cores {
     fn latency(&self, controller: &Controller) -> f64 {
         let latency = controller.read_latency(self.unloaded);
         let held = match self.hold {
-            Hold::Free => latency,
-            Hold::Delay(added) => latency + added,
-            Hold::Cap(share) => latency.max(self.unloaded / share),
+            CoreLimit::Free => latency,
+            CoreLimit::Delay(added) => latency + added,
+            CoreLimit::Cap(share) => latency.max(self.unloaded / share),
         };
         larger(held, self.paced)
     }
@@ -386,18 +386,18 @@ fn slowed_cores(throttle: &ThrottleSettings, level: u8, cores: u32) -> u32 {
 }
 
 /// What a slowing level does to cores, and to those that it slows apart from the others.
-fn holds(throttle: &ThrottleSettings, level: u8) -> [Hold; 2] {
+fn holds(throttle: &ThrottleSettings, level: u8) -> [CoreLimit; 2] {
     let (level, levels) = (level.min(throttle.slowing), throttle.slowing);
     let strongest = throttle.delay.as_ps() as f64 * 1e-3;
     let all = match throttle.actuator {
-        _ if level == 0 => Hold::Free,
-        Actuator::Sockets => Hold::Free,
+        _ if level == 0 => CoreLimit::Free,
+        Actuator::Sockets => CoreLimit::Free,
         // Hardware has ten steps, from 0 to 90.
         Actuator::Delay => {
             let step = (9 * u32::from(level)).div_ceil(u32::from(levels));
-            Hold::Delay(strongest * f64::from(step) / 9.0)
+            CoreLimit::Delay(strongest * f64::from(step) / 9.0)
         }
-        Actuator::Cap => Hold::Cap(1.0 - f64::from(level) / f64::from(levels + 1)),
+        Actuator::Cap => CoreLimit::Cap(1.0 - f64::from(level) / f64::from(levels + 1)),
     };
-    [all, Hold::Delay(strongest)]
+    [all, CoreLimit::Delay(strongest)]
 }

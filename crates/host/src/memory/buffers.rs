@@ -48,7 +48,7 @@ pub enum Cause {
 
 /// A buffer that left the cache.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Evicted {
+pub struct EvictedBuffer {
     /// The buffer.
     pub buffer: u32,
     /// Whether the application has yet to read its content: useful data in the paper's words.
@@ -59,11 +59,11 @@ pub struct Evicted {
 
 /// Outcome of an access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Touch {
+pub struct AccessOutcome {
     /// Whether the buffer was resident.
     pub hit: bool,
     /// The buffer that made place.
-    pub evicted: Option<Evicted>,
+    pub evicted: Option<EvictedBuffer>,
 }
 
 /// Running totals, in buffers.
@@ -165,7 +165,7 @@ impl BufferCache {
 
     /// The NIC writes a message into `buffer`.
     #[inline]
-    pub fn nic_write(&mut self, buffer: u32) -> Touch {
+    pub fn nic_write(&mut self, buffer: u32) -> AccessOutcome {
         self.counts.writes += 1;
         let hit = self.is_resident(buffer);
         let evicted = if hit {
@@ -180,12 +180,12 @@ impl BufferCache {
         };
         let entry = &mut self.entries[buffer as usize];
         (entry.unread, entry.dirty) = (true, true);
-        Touch { hit, evicted }
+        AccessOutcome { hit, evicted }
     }
 
     /// The application reads `buffer`.
     #[inline]
-    pub fn cpu_read(&mut self, buffer: u32) -> Touch {
+    pub fn cpu_read(&mut self, buffer: u32) -> AccessOutcome {
         self.counts.reads += 1;
         let was = self.entries[buffer as usize].place;
         match was {
@@ -201,7 +201,7 @@ impl BufferCache {
 
     /// The application writes `buffer`, a copy or data of its own.
     #[inline]
-    pub fn cpu_write(&mut self, buffer: u32) -> Touch {
+    pub fn cpu_write(&mut self, buffer: u32) -> AccessOutcome {
         let touch = self.cpu_access(buffer, true);
         self.entries[buffer as usize].dirty = true;
         touch
@@ -209,7 +209,7 @@ impl BufferCache {
 
     /// Another program reads `buffer`, which it alone uses, and which counts as no read.
     #[inline]
-    pub fn other_read(&mut self, buffer: u32) -> Touch {
+    pub fn other_read(&mut self, buffer: u32) -> AccessOutcome {
         self.cpu_access(buffer, true)
     }
 
@@ -230,20 +230,20 @@ impl BufferCache {
 
     /// Finds or fetches a buffer for the CPU.
     #[inline]
-    fn cpu_access(&mut self, buffer: u32, refresh: bool) -> Touch {
+    fn cpu_access(&mut self, buffer: u32, refresh: bool) -> AccessOutcome {
         if self.is_resident(buffer) {
             if refresh {
                 self.make_young(buffer);
             }
-            return Touch { hit: true, evicted: None };
+            return AccessOutcome { hit: true, evicted: None };
         }
         let (place, evicted) = self.place_anywhere();
         self.place(buffer, place);
-        Touch { hit: false, evicted }
+        AccessOutcome { hit: false, evicted }
     }
 
     /// Finds a place for the CPU: a free one outside the DDIO ways, a free one in them, or that of the oldest buffer.
-    fn place_anywhere(&mut self) -> (Place, Option<Evicted>) {
+    fn place_anywhere(&mut self) -> (Place, Option<EvictedBuffer>) {
         if !self.others.is_full() {
             return (Place::Others, None);
         }
@@ -276,10 +276,10 @@ impl BufferCache {
     }
 
     /// Removes a resident buffer.
-    fn evict(&mut self, buffer: u32, cause: Cause) -> Evicted {
+    fn evict(&mut self, buffer: u32, cause: Cause) -> EvictedBuffer {
         self.list(buffer).remove(buffer);
         let entry = &mut self.entries[buffer as usize];
-        let evicted = Evicted { buffer, unread: entry.unread, dirty: entry.dirty };
+        let evicted = EvictedBuffer { buffer, unread: entry.unread, dirty: entry.dirty };
         *entry = Entry { place: Place::Gone(cause), unread: entry.unread, dirty: false };
         self.counts.evicted_unread += u64::from(evicted.unread);
         self.counts.written_back += u64::from(evicted.dirty);
@@ -308,12 +308,12 @@ pub enum Reuse {
 
 /// Buffers that are posted for messages to come.
 #[derive(Clone, Debug)]
-pub struct Posted {
+pub struct PostedBuffers {
     reuse: Reuse,
     free: VecDeque<u32>,
 }
 
-impl Posted {
+impl PostedBuffers {
     /// All of `buffers`, in order of number.
     pub fn new(buffers: std::ops::Range<u32>, reuse: Reuse) -> Self {
         Self { reuse, free: buffers.collect() }

@@ -29,7 +29,7 @@ const ETHERNET: u64 = 14;
 
 /// A packet in memory.
 #[derive(Clone, Copy, Debug)]
-pub struct Landed {
+pub struct PacketInMemory {
     /// When it came over the cable.
     pub arrived: Time,
     /// When its last line had entered the slots.
@@ -39,18 +39,18 @@ pub struct Landed {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Held {
+struct SlotHolder {
     mark: u64, // units that have entered when it has
     frame: u32,
-    landed: Landed,
+    landed: PacketInMemory,
 }
 
 /// A packet of which all lines have entered.
 #[derive(Clone, Copy, Debug)]
-struct Leaving {
+struct EnteredPacket {
     reaches: u64, // when the last is at the line of writes, in ps
     place: f64,   // which it has there, if it is there
-    landed: Landed,
+    landed: PacketInMemory,
 }
 
 /// What waits before the slots, what is in them, and what left.
@@ -63,8 +63,8 @@ pub(super) struct Iio {
     link_rate: u64, // 2^-32 units per ps
     on_link: f64,   // ps for a unit
     link_rest: u64, // of the last multiplication by it
-    held: VecDeque<Held>,
-    leaving: VecDeque<Leaving>,
+    held: VecDeque<SlotHolder>,
+    leaving: VecDeque<EnteredPacket>,
     in_place: usize,    // of those, whose last line has come to the line of writes
     reaching_next: u64, // when that of the next does, in ps
     served: f64,        // lines of that line
@@ -95,7 +95,7 @@ pub(super) struct Iio {
 
 /// How long lines take, in ns.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Holds {
+pub(super) struct HoldTimes {
     /// Lines that the cache takes: time to the cache.
     pub hit: f64,
     /// Lines that memory has to admit: time to the queue of writes.
@@ -106,7 +106,7 @@ pub(super) struct Holds {
 
 /// How the last line of a packet, or the slowest of its last, goes to memory.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Landing {
+pub(super) struct WriteTiming {
     /// To the line of writes, in ns.
     pub reach: f64,
     /// Share of what stands in that line that it waits for.
@@ -128,7 +128,7 @@ pub(super) struct Line {
 
 /// What a step moved.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Moved {
+pub(super) struct StepTotals {
     /// Lines that left the slots to memory.
     pub out: f64,
     /// Whether slots were what held the rest back.
@@ -191,14 +191,14 @@ impl Iio {
         self.used += frame;
         self.most_used = self.most_used.max(self.buffered());
         self.offered += (frame.div_ceil(LINE) + EXTRA_LINES) * UNIT;
-        let landed = Landed { arrived: now, entered: now, packet: *packet };
-        self.held.push_back(Held { mark: self.offered, frame: frame as u32, landed });
+        let landed = PacketInMemory { arrived: now, entered: now, packet: *packet };
+        self.held.push_back(SlotHolder { mark: self.offered, frame: frame as u32, landed });
         true
     }
 
     /// Brings lines that have entered to the line of writes before memory, by `now`. Returns how many more there are.
     #[inline]
-    pub(super) fn reach(&mut self, now: Time, holds: Holds) -> f64 {
+    pub(super) fn reach(&mut self, now: Time, holds: HoldTimes) -> f64 {
         let before = self.reached;
         self.waited = before - self.admitted;
         (self.reached, self.reaching) =
@@ -213,11 +213,11 @@ impl Iio {
         &mut self,
         at: Time,
         dt: u64,
-        holds: Holds,
-        landing: Landing,
+        holds: HoldTimes,
+        landing: WriteTiming,
         line: Line,
         chance: Chance,
-    ) -> Moved {
+    ) -> StepTotals {
         let begin = float(at.as_ps());
         let end = begin + float(dt);
         let inside = self.entered - self.left;
@@ -241,7 +241,7 @@ impl Iio {
             _ => self.taken >= self.descriptors,
         };
         let queued = self.held.len() > 1;
-        let mut moved = Moved { out: lines(to_memory), full: false, queued, starved };
+        let mut moved = StepTotals { out: lines(to_memory), full: false, queued, starved };
         if backlog > 0 && !starved {
             let product = dt * self.link_rate + self.link_rest;
             let link = product >> 32;
@@ -305,10 +305,10 @@ impl Iio {
             let ahead = (first.mark - before) as f64;
             let per_unit = if evenly { dt as f64 / units as f64 } else { self.on_link };
             let entered = Time::from_ps(at.as_ps() + (ahead * per_unit) as u64);
-            let landed = Landed { entered, ..first.landed };
+            let landed = PacketInMemory { entered, ..first.landed };
             let reaches = at.as_ps() + (ahead * per_unit + reach * 1e3) as u64;
             let reaches = self.leaving.back().map_or(reaches, |last| last.reaches.max(reaches));
-            self.leaving.push_back(Leaving { reaches, place: 0.0, landed });
+            self.leaving.push_back(EnteredPacket { reaches, place: 0.0, landed });
             self.reaching_next = self.reaching_next.min(reaches);
             self.used -= u64::from(first.frame);
             self.taken += 1;
@@ -318,7 +318,7 @@ impl Iio {
 
     /// Follows packets to memory for `dt` ps from `at`.
     #[inline]
-    fn land(&mut self, at: Time, dt: u64, line: Line, landing: Landing) {
+    fn land(&mut self, at: Time, dt: u64, line: Line, landing: WriteTiming) {
         let end = at.as_ps() + dt;
         let before = std::mem::replace(&mut self.served, line.served);
         self.waits = landing.share * landing.wait * 1e3;
@@ -369,7 +369,7 @@ impl Iio {
     }
 
     /// A packet that is in memory by `now`.
-    pub(super) fn deliver(&mut self, now: Time) -> Option<Landed> {
+    pub(super) fn deliver(&mut self, now: Time) -> Option<PacketInMemory> {
         if self.next > now {
             return None;
         }
@@ -461,10 +461,10 @@ mod tests {
         assert!(iio.offer(Time::ZERO, &packet(4000)) && iio.offer(Time::ZERO, &packet(4000)));
         assert!(!iio.offer(Time::ZERO, &packet(100)), "72 of 8,100 bytes are left");
         // 110 Gb/s bring ten lines over in 46.5 ns.
-        let holds = Holds { hit: 323.0, evicting: 323.0, miss: 1.0 };
+        let holds = HoldTimes { hit: 323.0, evicting: 323.0, miss: 1.0 };
         let line = Line { before: 0.0, joined: 0.0, served: 0.0 };
         let chance = Chance { variance: 0.0, round: 0.0 };
-        iio.step(Time::ZERO, 46_600, holds, Landing::default(), line, chance);
+        iio.step(Time::ZERO, 46_600, holds, WriteTiming::default(), line, chance);
         assert_eq!(iio.buffered(), 8028 - 10 * 64);
         assert!(iio.offer(Time::ZERO, &packet(600)), "712 are");
         assert!(!iio.offer(Time::ZERO, &packet(100)));

@@ -12,7 +12,7 @@
 //! Source: hostCC (SIGCOMM 2023), section 2.1 and figure 3. Buffers one by one: CARC (APNet 2025), section 3.1.
 
 use super::buffers::Congestion;
-use super::iio::{Holds, Landing};
+use super::iio::{HoldTimes, WriteTiming};
 use super::receive_queue::{QueueTotals, ReceiveQueue};
 use super::settings::{CACHE_LATENCY, CacheModel, DdioSettings, IommuSettings, RING};
 use forebay_units::Span;
@@ -207,25 +207,25 @@ impl Llc {
 
     /// How long either kind of line takes to where it goes.
     #[inline]
-    pub(super) fn holds(&self) -> Holds {
+    pub(super) fn holds(&self) -> HoldTimes {
         match &self.ddio {
-            None => Holds { hit: self.memory, evicting: self.memory, miss: 1.0 },
+            None => HoldTimes { hit: self.memory, evicting: self.memory, miss: 1.0 },
             Some(_) => {
                 let evicting = self.hit + self.eviction;
-                Holds { hit: self.hit, evicting, miss: self.evicting }
+                HoldTimes { hit: self.hit, evicting, miss: self.evicting }
             }
         }
     }
 
     /// How a packet's last line goes to memory, or the slowest of its last, where all of the line of writes takes `wait` ns.
     #[inline]
-    pub(super) fn landing(&self, wait: f64) -> Landing {
+    pub(super) fn landing(&self, wait: f64) -> WriteTiming {
         match &self.ddio {
-            None => Landing { reach: self.memory, share: 1.0, wait },
+            None => WriteTiming { reach: self.memory, share: 1.0, wait },
             Some(ddio) => {
                 let (hit, eviction) = (ddio.hit.as_ps() as f64, ddio.eviction.as_ps() as f64);
                 let share = (self.evicting * LINES_BEHIND).min(1.0);
-                Landing { reach: (hit + share * eviction) * 1e-3 + self.walking, share, wait }
+                WriteTiming { reach: (hit + share * eviction) * 1e-3 + self.walking, share, wait }
             }
         }
     }

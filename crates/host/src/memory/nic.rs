@@ -6,7 +6,7 @@
 
 use super::chance::Chance;
 use super::controller::Controller;
-use super::iio::{Holds, Iio, Landing, Line, Moved};
+use super::iio::{HoldTimes, Iio, Line, StepTotals, WriteTiming};
 use super::limit::Limit;
 use super::llc::Llc;
 use super::readers::Readers;
@@ -36,8 +36,8 @@ pub(super) struct Nic {
 /// What all NICs of a machine find in a step.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shared<'a> {
-    pub holds: Holds,
-    pub landing: Landing,
+    pub holds: HoldTimes,
+    pub landing: WriteTiming,
     pub llc: &'a Llc,
     pub readers: &'a Readers,
     pub line: Line,
@@ -78,7 +78,7 @@ impl Nic {
         &mut self,
         at: Time,
         dt: u64,
-        holds: Holds,
+        holds: HoldTimes,
         controller: &Controller,
     ) -> DmaDemand {
         let latency = controller.read_latency(self.transmit.unloaded());
@@ -108,16 +108,16 @@ impl Nic {
 
     /// What held payload back in a step, from the NIC on.
     #[inline]
-    fn limit(&self, moved: &Moved, shared: &Shared<'_>) -> Limit {
+    fn limit(&self, moved: &StepTotals, shared: &Shared<'_>) -> Limit {
         match moved {
-            Moved { queued: true, starved: true, .. } => Limit::Descriptors,
-            Moved { queued: true, full: true, .. } => {
+            StepTotals { queued: true, starved: true, .. } => Limit::Descriptors,
+            StepTotals { queued: true, full: true, .. } => {
                 match self.iio.keeps_up(shared.llc.slot_latency(0.0)) {
                     true => Limit::Memory,
                     false => Limit::Slots,
                 }
             }
-            Moved { queued: true, .. } => Limit::Pcie,
+            StepTotals { queued: true, .. } => Limit::Pcie,
             _ if shared.readers.all_late() => Limit::Copying,
             _ => Limit::Senders,
         }
@@ -153,7 +153,7 @@ pub(super) fn add_others(
     nics: &mut [Nic],
     at: Time,
     dt: u64,
-    holds: Holds,
+    holds: HoldTimes,
     controller: &Controller,
     demand: &mut DmaDemand,
 ) {

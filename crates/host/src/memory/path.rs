@@ -5,12 +5,12 @@
 use super::antagonists::Antagonists;
 use super::chance::Chance;
 use super::controller::{Controller, Demand};
-use super::iio::Landed;
+use super::iio::PacketInMemory;
 use super::limit::Limit;
 use super::llc::Llc;
 use super::nic::{Nic, Shared, add_others, step_others};
 use super::nics::Nics;
-use super::readers::{Copied, Handling, Read, Readers};
+use super::readers::{CopyRate, Handling, ReadBytes, Readers};
 use super::receive_queue::{QueueTotals, Refusal};
 use super::{MemorySettings, STEP, float, lines, whole};
 use forebay_units::{Span, Time};
@@ -80,7 +80,7 @@ impl Totals {
 
 /// How the path stands at an instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Now {
+pub struct PathState {
     /// Bytes of frames in the NIC buffer.
     pub buffered: u64,
     /// Lines in IIO slots.
@@ -226,7 +226,7 @@ impl MemoryPath {
     }
 
     /// The stack has `read.bytes` in order for an application on core `core`.
-    pub fn deliver(&mut self, now: Time, core: u32, read: Read, handling: Handling) {
+    pub fn deliver(&mut self, now: Time, core: u32, read: ReadBytes, handling: Handling) {
         self.move_to(now);
         self.readers.add(core, self.nics.index(), read, handling, &mut self.llc);
         self.wake();
@@ -304,7 +304,7 @@ impl MemoryPath {
 
     /// A packet that is in memory by the time of the last advance.
     #[inline]
-    pub fn take_packet(&mut self) -> Option<Landed> {
+    pub fn take_packet(&mut self) -> Option<PacketInMemory> {
         if self.llc.by_buffer() {
             return self.take_in_buffers();
         }
@@ -317,7 +317,7 @@ impl MemoryPath {
     }
 
     #[inline(never)]
-    fn take_in_buffers(&mut self) -> Option<Landed> {
+    fn take_in_buffers(&mut self) -> Option<PacketInMemory> {
         let landed = self.nics.at_hand.iio.deliver(self.at)?;
         self.llc.land(self.nics.index(), &landed.packet);
         Some(landed)
@@ -325,7 +325,7 @@ impl MemoryPath {
 
     /// A read, of what the NIC received, that is done by the time of the last advance.
     #[inline]
-    pub fn take_read(&mut self) -> Option<Read> {
+    pub fn take_read(&mut self) -> Option<ReadBytes> {
         self.readers.finish(self.nics.index())
     }
 
@@ -373,7 +373,7 @@ impl MemoryPath {
             add_others(others, self.at, dt, holds, &self.controller, &mut dma);
         }
         let draw = self.antagonists.draw(self.at, dt, &self.controller);
-        let Copied { reads: copy_reads, written } = self.readers.step(ns, &mut self.llc);
+        let CopyRate { reads: copy_reads, written } = self.readers.step(ns, &mut self.llc);
         self.count_copied(copy_reads, ns);
         let mut written = written;
         if self.llc.by_buffer() {
@@ -475,9 +475,9 @@ impl MemoryPath {
     }
 
     /// How it stands at the last advance.
-    pub fn now(&self) -> Now {
+    pub fn now(&self) -> PathState {
         let wait = self.controller.wait();
-        Now {
+        PathState {
             buffered: self.nic().iio.buffered(),
             inside: self.nic().iio.inside(),
             wait,
@@ -600,9 +600,9 @@ mod tests {
                 path.offer(now, &packet);
                 next = now + spacing;
             }
-            while let Some(Landed { packet, .. }) = path.take_packet() {
+            while let Some(PacketInMemory { packet, .. }) = path.take_packet() {
                 path.replenish(1);
-                let read = Read { flow: packet.flow.0, bytes: 3948, upto: 0 };
+                let read = ReadBytes { flow: packet.flow.0, bytes: 3948, upto: 0 };
                 path.deliver(now, read.flow, read, Handling::of(1));
             }
             while path.take_read().is_some() {}

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Bytes that an application reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Read {
+pub struct ReadBytes {
     /// What the caller knows the flow by.
     pub flow: u32,
     /// How many.
@@ -46,7 +46,7 @@ impl Handling {
 
 #[derive(Clone, Copy, Debug)]
 struct Work {
-    read: Read,
+    read: ReadBytes,
     nic: u32, // that received it
     at: Stage,
     fragments: bool, // of a message that is assembled
@@ -81,21 +81,21 @@ struct Core {
 #[derive(Clone, Debug, Default)]
 struct Buffers {
     at_hand: Vec<u32>,
-    waiting: VecDeque<u32>,      // of the work that waits, in order
-    polled: Option<Box<Polled>>, // where flows take turns: the work that waits, with its buffers
-    traffic: Traffic,            // of what is at hand
+    waiting: VecDeque<u32>,          // of the work that waits, in order
+    polled: Option<Box<PolledWork>>, // where flows take turns: the work that waits, with its buffers
+    traffic: Traffic,                // of what is at hand
 }
 
 /// Work that waits for a core, flow by flow.
 #[derive(Clone, Debug, Default)]
-struct Polled {
+struct PolledWork {
     places: BTreeMap<u32, u32>,                  // by flow
     flows: Vec<(VecDeque<Work>, VecDeque<u32>)>, // and the buffers
     at: usize,                                   // whose turn it was
     waiting: usize,                              // work of all of them
 }
 
-impl Polled {
+impl PolledWork {
     /// What waits of a flow.
     fn of(&mut self, flow: u32) -> &mut (VecDeque<Work>, VecDeque<u32>) {
         let next = self.flows.len() as u32;
@@ -159,7 +159,7 @@ pub(super) struct Readers {
     each_for_itself: bool, // for one or the other reason
     working: Vec<bool>,  // by core, as the stages of others are priced
     unread: u64,
-    finished: VecDeque<(usize, Read)>,
+    finished: VecDeque<(usize, ReadBytes)>,
     upto: u32,        // cores up to the last that has had work
     in_use: u32,      // of these, that have had some
     busy: f64,        // sum over cores of the time they worked, in ns
@@ -168,7 +168,7 @@ pub(super) struct Readers {
 
 /// Lines of memory that copying takes, per ns.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Copied {
+pub(super) struct CopyRate {
     /// Read from there.
     pub reads: f64,
     /// Of buffers that were written back to make place for these.
@@ -231,7 +231,7 @@ impl Readers {
         &mut self,
         core: u32,
         nic: usize,
-        read: Read,
+        read: ReadBytes,
         handling: Handling,
         llc: &mut Llc,
     ) {
@@ -317,7 +317,7 @@ impl Readers {
 
     /// Works for `dt` ns at the last price. Returns the lines of memory per ns.
     #[inline]
-    pub(super) fn step(&mut self, dt: f64, llc: &mut Llc) -> Copied {
+    pub(super) fn step(&mut self, dt: f64, llc: &mut Llc) -> CopyRate {
         match (self.buffers.is_empty(), self.parts.is_empty()) {
             (true, true) => self.step_of::<false, false>(dt, llc),
             (true, false) => self.step_of_several(dt, llc),
@@ -327,17 +327,17 @@ impl Readers {
     }
 
     #[inline(never)]
-    fn step_of_several(&mut self, dt: f64, llc: &mut Llc) -> Copied {
+    fn step_of_several(&mut self, dt: f64, llc: &mut Llc) -> CopyRate {
         self.step_of::<false, true>(dt, llc)
     }
 
     #[inline(never)]
-    fn step_by_buffer(&mut self, dt: f64, llc: &mut Llc) -> Copied {
+    fn step_by_buffer(&mut self, dt: f64, llc: &mut Llc) -> CopyRate {
         self.step_of::<true, false>(dt, llc)
     }
 
     #[inline(never)]
-    fn step_of_several_by_buffer(&mut self, dt: f64, llc: &mut Llc) -> Copied {
+    fn step_of_several_by_buffer(&mut self, dt: f64, llc: &mut Llc) -> CopyRate {
         self.step_of::<true, true>(dt, llc)
     }
 
@@ -347,7 +347,7 @@ impl Readers {
         &mut self,
         dt: f64,
         llc: &mut Llc,
-    ) -> Copied {
+    ) -> CopyRate {
         let (mut reads, mut written, mut worked) = (0.0, 0.0, self.busy);
         let of_all = if BY_BUFFER { 1.0 } else { llc.missing() };
         if BY_NIC {
@@ -398,7 +398,7 @@ impl Readers {
         if BY_NIC {
             self.parts.iter_mut().for_each(|part| part.rate *= of_all);
         }
-        Copied { reads: reads * of_all, written }
+        CopyRate { reads: reads * of_all, written }
     }
 
     /// Whether finished work has yet to be taken.
@@ -408,7 +408,7 @@ impl Readers {
 
     /// Work that was done, of what NIC `nic` received.
     #[inline]
-    pub(super) fn finish(&mut self, nic: usize) -> Option<Read> {
+    pub(super) fn finish(&mut self, nic: usize) -> Option<ReadBytes> {
         match self.finished.front()? {
             (of, _) if *of == nic => self.finished.pop_front().map(|done| done.1),
             _ => self.first_of(nic),
@@ -416,7 +416,7 @@ impl Readers {
     }
 
     #[inline(never)]
-    fn first_of(&mut self, nic: usize) -> Option<Read> {
+    fn first_of(&mut self, nic: usize) -> Option<ReadBytes> {
         let first = self.finished.iter().position(|done| done.0 == nic)?;
         self.finished.remove(first).map(|done| done.1)
     }
@@ -506,7 +506,7 @@ mod tests {
     fn late_is_who_has_work_waiting() {
         let mut readers = Readers::new(&ReaderSettings::default(), 1, None);
         let mut llc = Llc::new(None, IommuSettings::default(), 323.0, 1);
-        let read = Read { flow: 0, bytes: 4000, upto: 0 };
+        let read = ReadBytes { flow: 0, bytes: 4000, upto: 0 };
         for (core, late) in [(0, false), (0, true), (1, false), (1, true)] {
             readers.add(core, 0, read, Handling::of(1), &mut llc);
             assert_eq!(readers.all_late(), late);

@@ -13,7 +13,7 @@
 
 mod posted;
 
-use super::buffers::{BufferCache, Capacity, Congestion, Counts, Touch};
+use super::buffers::{AccessOutcome, BufferCache, Capacity, Congestion, Counts};
 use super::read_latency;
 use super::settings::{DdioSettings, LINE, QueueSettings, Rnr};
 use forebay_wire::{Kind, Packet};
@@ -88,15 +88,15 @@ impl Copies {
 
 /// What is between a NIC's cable and its stack, in order.
 #[derive(Clone, Debug, Default)]
-struct Way {
-    frames: VecDeque<Coming>,
+struct NicPath {
+    frames: VecDeque<BufferNeed>,
     buffers: VecDeque<u32>,        // of those frames
     waiting: VecDeque<(u32, u32)>, // for so many buffers each, and of which queue: frames behind those
 }
 
 /// Number of a frame's buffers, and of those that evict.
 #[derive(Clone, Copy, Debug)]
-struct Coming {
+struct BufferNeed {
     buffers: u32,
     evicting: u32,
 }
@@ -108,8 +108,8 @@ pub(super) struct ReceiveQueue {
     capacity: Capacity,
     cache: BufferCache,
     queues: Queues,
-    ways: Vec<Way>,                              // by NIC
-    on_the_way: Coming,                          // in all of them
+    ways: Vec<NicPath>,                          // by NIC
+    on_the_way: BufferNeed,                      // in all of them
     landed: BTreeMap<u32, VecDeque<(u64, u32)>>, // by flow that ever was: where the data begins, and its buffer
     in_memory: usize,                            // of all flows
     claimed: Vec<u32>,
@@ -137,8 +137,8 @@ impl ReceiveQueue {
                 queue.refresh,
             ),
             queues: Queues::new(queue.depth, queue.reuse, queue.shared),
-            ways: vec![Way::default(); nics],
-            on_the_way: Coming { buffers: 0, evicting: 0 },
+            ways: vec![NicPath::default(); nics],
+            on_the_way: BufferNeed { buffers: 0, evicting: 0 },
             landed: BTreeMap::new(),
             in_memory: 0,
             claimed: Vec::new(),
@@ -218,7 +218,7 @@ impl ReceiveQueue {
             evicting += u32::from(evicted.is_some_and(|evicted| evicted.dirty));
             self.ways[nic].buffers.push_back(buffer);
         }
-        self.ways[nic].frames.push_back(Coming { buffers, evicting });
+        self.ways[nic].frames.push_back(BufferNeed { buffers, evicting });
         self.on_the_way.buffers += buffers;
         self.on_the_way.evicting += evicting;
         self.unread += buffers;
@@ -227,7 +227,7 @@ impl ReceiveQueue {
     /// Share of the lines on their way that evict.
     #[inline]
     pub(super) fn evicting(&self) -> f64 {
-        let Coming { buffers, evicting } = self.on_the_way;
+        let BufferNeed { buffers, evicting } = self.on_the_way;
         if buffers == 0 { 0.0 } else { f64::from(evicting) / f64::from(buffers) }
     }
 
@@ -321,7 +321,8 @@ impl ReceiveQueue {
 
     /// A core reads these buffers of `traffic`, and copies them if they are fragments of messages of flow `copied`.
     pub(super) fn read(&mut self, buffers: &[u32], traffic: u16, copied: Option<u32>) -> Traffic {
-        let dirty = |touch: &Touch| u32::from(touch.evicted.is_some_and(|evicted| evicted.dirty));
+        let dirty =
+            |touch: &AccessOutcome| u32::from(touch.evicted.is_some_and(|evicted| evicted.dirty));
         let (mut missing, mut fetched, mut written) = (0, 0, 0);
         for &buffer in buffers {
             let touch = self.cache.cpu_read(buffer);

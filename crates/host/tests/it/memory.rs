@@ -6,7 +6,7 @@ use forebay_host::memory::settings::{
     QueueSettings, Rnr, SmtOrder, Trace,
 };
 use forebay_host::memory::{
-    Handling, Landed, Limit, MemoryPath, MemorySettings, Read, STEP, Totals,
+    Handling, Limit, MemoryPath, MemorySettings, PacketInMemory, ReadBytes, STEP, Totals,
 };
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
@@ -98,7 +98,7 @@ impl Bench {
 
     /// Takes what has arrived and what was read.
     fn take(&mut self) {
-        while let Some(Landed { packet, arrived, .. }) = self.path.take_packet() {
+        while let Some(PacketInMemory { packet, arrived, .. }) = self.path.take_packet() {
             self.spent.to_memory += ns(arrived, self.now);
             let core = packet.flow.0 as usize % self.waiting.len();
             self.waiting[core].push_back(self.now);
@@ -106,7 +106,7 @@ impl Bench {
             assert_eq!(packet.size, self.inside.remove(0));
             self.delivered += 1;
             self.path.replenish(1);
-            let read = Read { flow: packet.flow.0, bytes: u64::from(packet.size), upto: 0 };
+            let read = ReadBytes { flow: packet.flow.0, bytes: u64::from(packet.size), upto: 0 };
             self.to_read += read.bytes;
             self.path.deliver(self.now, read.flow, read, Handling::of(1));
         }
@@ -632,7 +632,7 @@ fn antagonists_have_all_of_memory_when_copying_has_ended() {
         totals.antagonist_read[0] + totals.antagonist_written[0]
     };
     run(&mut path, 100);
-    path.deliver(path.at(), 0, Read { flow: 0, bytes: 1_000_000, upto: 0 }, Handling::of(250));
+    path.deliver(path.at(), 0, ReadBytes { flow: 0, bytes: 1_000_000, upto: 0 }, Handling::of(250));
     let [copying, idle] = [150, 700].map(|us| {
         let before = run(&mut path, us);
         (run(&mut path, us + 50) - before) * LINE as f64 / 50e3
@@ -738,7 +738,7 @@ fn around_a_ring(
             path.claim(0, landed.packet.seq + 1);
             let fragments = copies.is_some();
             let handling = Handling { fragments, ..Handling::of(1) };
-            path.deliver(now, 0, Read { flow: 0, bytes: 3948, upto: 0 }, handling);
+            path.deliver(now, 0, ReadBytes { flow: 0, bytes: 3948, upto: 0 }, handling);
         }
         while path.take_read().is_some() {
             done += 1;
@@ -833,7 +833,7 @@ fn a_core_polls_its_flows_in_turn() {
         settings.readers.cores = 1;
         let mut path = MemoryPath::new(&settings);
         for (flow, bytes) in [(7, 1), (7, 2), (7, 3), (7, 4), (7, 5), (7, 6), (9, 1), (9, 2)] {
-            path.deliver(Time::ZERO, 0, Read { flow, bytes, upto: bytes }, Handling::of(1));
+            path.deliver(Time::ZERO, 0, ReadBytes { flow, bytes, upto: bytes }, Handling::of(1));
         }
         let mut read = Vec::new();
         while read.len() < 8 {
@@ -861,7 +861,12 @@ fn two_threads_of_a_core_slow_each_other_down() {
         settings.readers.per_kilobyte = Span::ZERO;
         let mut path = MemoryPath::new(&settings);
         for core in 0..threads {
-            path.deliver(Time::ZERO, core, Read { flow: core, bytes: 1, upto: 1 }, Handling::of(1));
+            path.deliver(
+                Time::ZERO,
+                core,
+                ReadBytes { flow: core, bytes: 1, upto: 1 },
+                Handling::of(1),
+            );
         }
         let mut done = 0;
         while done < threads {
@@ -1023,9 +1028,9 @@ fn memory_serves_no_more_than_its_bandwidth() {
                 );
                 (next, offered) = (now + spacing, offered + 1);
             }
-            while let Some(Landed { packet, .. }) = path.take_packet() {
+            while let Some(PacketInMemory { packet, .. }) = path.take_packet() {
                 path.replenish(1);
-                let read = Read { flow: packet.flow.0, bytes: 3_948, upto: 0 };
+                let read = ReadBytes { flow: packet.flow.0, bytes: 3_948, upto: 0 };
                 path.deliver(now, packet.flow.0 % settings.readers.cores, read, Handling::of(1));
             }
             while path.take_read().is_some() {}

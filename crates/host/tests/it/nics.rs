@@ -3,7 +3,7 @@
 use forebay_host::memory::settings::{
     AntagonistSettings, DdioSettings, IioSettings, LINE, PcieSettings,
 };
-use forebay_host::memory::{Handling, MemoryPath, MemorySettings, Read, Totals};
+use forebay_host::memory::{Handling, MemoryPath, MemorySettings, ReadBytes, Totals};
 use forebay_units::{BitsPerSec, Span, Time};
 use forebay_wire::{FlowId, Packet};
 use proptest::prelude::*;
@@ -57,7 +57,12 @@ impl Bench {
             assert_eq!(flow as usize % self.books.len(), nic);
             self.books[nic].landed += 1;
             self.path.replenish(1);
-            self.path.deliver(self.now, flow, Read { flow, bytes: 3948, upto: 0 }, Handling::of(1));
+            self.path.deliver(
+                self.now,
+                flow,
+                ReadBytes { flow, bytes: 3948, upto: 0 },
+                Handling::of(1),
+            );
         }
         while let Some(read) = self.path.take_read() {
             assert_eq!(read.flow as usize % self.books.len(), nic);

@@ -1,7 +1,7 @@
 //! The checker finds faults that are put into schedules.
 
 use forebay_jobs::{
-    Algorithm, Collective, Event, Fault, Op, Operation, Schedule, Step, Take, check_steps,
+    Algorithm, Collective, DataUse, Event, Fault, Op, Operation, Schedule, Step, check_steps,
 };
 use forebay_units::Bytes;
 
@@ -128,7 +128,7 @@ fn data_that_nobody_reduces_is_found() {
     let schedule = collective(Operation::AllReduce, Algorithm::HalvingDoubling, 4, 40);
     let found = fault(&schedule, 1, |steps| {
         if let Op::Recv { take, .. } = &mut steps[0].op {
-            *take = Take::Store;
+            *take = DataUse::Store;
         }
     });
     assert!(matches!(found, Some(Fault::Lost { rank: 1, .. })), "{found:?}");

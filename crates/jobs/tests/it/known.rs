@@ -1,7 +1,7 @@
 //! Answers that are known without this code.
 
 use crate::clock::{Network, completion};
-use forebay_jobs::{Algorithm, Collective, Group, Op, Operation, Schedule, Step, Take};
+use forebay_jobs::{Algorithm, Collective, DataUse, Group, Op, Operation, Schedule, Step};
 use forebay_units::{BitsPerSec, Bytes, Span};
 
 const MIB: u64 = 1 << 20;
@@ -208,13 +208,13 @@ fn a_ring_of_three_ranks_operation_by_operation() {
         Step { op, after: [after, 0] }
     };
     let wanted = [
-        recv(2, Take::Reduce),
+        recv(2, DataUse::Reduce),
         send(0, 0),
-        recv(1, Take::Reduce),
+        recv(1, DataUse::Reduce),
         send(2, 3), // what the first receipt brought
-        recv(0, Take::Store),
+        recv(0, DataUse::Store),
         send(1, 3),
-        recv(2, Take::Store),
+        recv(2, DataUse::Store),
         send(0, 3),
     ];
     assert_eq!(schedule.steps(1, 0).collect::<Vec<_>>(), wanted);

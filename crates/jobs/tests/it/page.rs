@@ -1,6 +1,6 @@
 //! The drawings of the page are the schedules.
 
-use forebay_jobs::{Algorithm, Collective, Op, Operation, Schedule, Step, Take};
+use forebay_jobs::{Algorithm, Collective, DataUse, Op, Operation, Schedule, Step};
 use forebay_units::Bytes;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -29,7 +29,7 @@ fn drawn(schedule: &Schedule) -> String {
                         let nth: &mut usize = received.entry(from).or_default();
                         let message = messages.entry((from, rank, *nth)).or_default();
                         *nth += 1;
-                        message.1 = take == Take::Reduce;
+                        message.1 = take == DataUse::Reduce;
                         message.0
                     }
                     Op::Send { to, at, bytes, .. } => {

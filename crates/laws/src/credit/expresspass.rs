@@ -31,7 +31,7 @@ params! {
         /// First rate, as a share of the most.
         alpha: Share = Share::new(0.5) => "kaist-ina/ns2-xpass",
         /// A flow of fewer packets, n, starts at alpha n / short_flow; 0: no flow is short; auto: 40 under code, 0 under paper.
-        short_flow: Short = Short(None) => "kaist-ina/ns2-xpass, recv_credit_request",
+        short_flow: ShortFlow = ShortFlow(None) => "kaist-ina/ns2-xpass, recv_credit_request",
         /// First w.
         w_init: Share = Share::new(0.0625) => "kaist-ina/ns2-xpass, fat-tree script",
         /// Least w.
@@ -49,10 +49,10 @@ params! {
 
 or_word! {
     /// Packets of a short flow, or as the form says.
-    pub struct Short: "auto" or Packets, "a whole number of packets from 0 to 65535" if |_| true;
+    pub struct ShortFlow: "auto" or Packets, "a whole number of packets from 0 to 65535" if |_| true;
 }
 
-impl Short {
+impl ShortFlow {
     fn under(self, form: Form) -> f64 {
         self.0.map_or(if form == Form::Code { 40.0 } else { 0.0 }, |packets| packets.get() as f64)
     }

@@ -105,7 +105,7 @@ or_word! {
 
 or_word! {
     /// A number of stages, or as the form says.
-    pub struct Steps: "auto" or Few, "a whole number from 1 to 255" if |_| true;
+    pub struct Steps: "auto" or SmallCount, "a whole number from 1 to 255" if |_| true;
 }
 
 or_word! {
@@ -115,7 +115,7 @@ or_word! {
 
 whole! {
     /// A small count.
-    pub struct Few: "whole number" from 1 to 255;
+    pub struct SmallCount: "whole number" from 1 to 255;
 }
 
 /// A flow under DCQCN.
@@ -388,7 +388,8 @@ impl Dcqcn {
     }
 
     fn recovery_steps(&self) -> u8 {
-        self.by_form(self.params.recovery_steps.0, Few::new(5), Few::new(1)).get() as u8
+        self.by_form(self.params.recovery_steps.0, SmallCount::new(5), SmallCount::new(1)).get()
+            as u8
     }
 
     fn r_ai(&self) -> f64 {

@@ -18,13 +18,13 @@ params! {
     /// What a scenario may set on flows whose rate a switch sets.
     pub struct ExplicitParams {
         /// Time of sending after which the next packet requests the rate again; never: only the first does.
-        request_interval: Often = Often(Some(Span::from_us(10))) => "APNet 2021, section 4",
+        request_interval: Period = Period(Some(Span::from_us(10))) => "APNet 2021, section 4",
     }
 }
 
 or_word! {
     /// How often something happens.
-    pub struct Often: "never" or Span, "a time from 100ns to 1s, such as \"10us\"" if |t| (Span::from_ns(100)..=Span::from_secs(1)).contains(t);
+    pub struct Period: "never" or Span, "a time from 100ns to 1s, such as \"10us\"" if |t| (Span::from_ns(100)..=Span::from_secs(1)).contains(t);
 }
 
 /// A flow whose rate a switch sets.
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn never_requests_but_at_the_start() {
-        let params = ExplicitParams { request_interval: Often(None) };
+        let params = ExplicitParams { request_interval: Period(None) };
         let rig: Rig<Explicit> = Rig::new(&params, 10);
         assert_eq!(rig.law.needs().rate_request, Some(Span::MAX));
     }

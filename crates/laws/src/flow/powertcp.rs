@@ -83,12 +83,12 @@ pub struct PowerTcp {
     line: f64,   // bytes per s
     base: f64,   // T in s; 0: not known yet
     floor: f64,  // bytes
-    by: By,
+    by: RateUpdate,
     params: Arc<PowerTcpParams>,
 }
 
 #[derive(Clone, Debug)]
-enum By {
+enum RateUpdate {
     Hops,
     Delay { prev_rtt: Span, prev_at: Time, next: u64 },
 }
@@ -102,9 +102,9 @@ impl FlowLaw for PowerTcp {
     fn start(params: &Arc<PowerTcpParams>, at: Start, acts: &mut Acts<FlowAct>) -> Self {
         let known = params.base_rtt.0.or(at.base_rtt).filter(|base| *base > Span::ZERO);
         let (by, base) = match params.form {
-            Form::Int => (By::Hops, known.unwrap_or(BASE_RTT)),
+            Form::Int => (RateUpdate::Hops, known.unwrap_or(BASE_RTT)),
             Form::Delay => {
-                let by = By::Delay { prev_rtt: Span::ZERO, prev_at: Time::ZERO, next: 0 };
+                let by = RateUpdate::Delay { prev_rtt: Span::ZERO, prev_at: Time::ZERO, next: 0 };
                 (by, known.unwrap_or(Span::ZERO))
             }
         };
@@ -125,15 +125,15 @@ impl FlowLaw for PowerTcp {
     }
 
     fn needs(&self) -> Needs {
-        Needs { int: matches!(self.by, By::Hops), ..Self::NEEDS }
+        Needs { int: matches!(self.by, RateUpdate::Hops), ..Self::NEEDS }
     }
 
     fn step(&mut self, now: Time, seen: FlowSeen<'_>, acts: &mut Acts<FlowAct>) {
         match seen.event {
             FlowEvent::Ack { sample, hops, .. } => {
                 let power = match &mut self.by {
-                    By::Hops => of_hops(self.base, self.params.least_current.get(), hops),
-                    By::Delay { .. } => self.of_delay(now, seen.totals, sample.rtt),
+                    RateUpdate::Hops => of_hops(self.base, self.params.least_current.get(), hops),
+                    RateUpdate::Delay { .. } => self.of_delay(now, seen.totals, sample.rtt),
                 };
                 let Some((power, dt)) = power else { return };
                 self.smooth(power, dt);
@@ -165,7 +165,7 @@ impl PowerTcp {
     /// Once per round trip, the power that its round-trip times show, and the time since the last in s.
     fn of_delay(&mut self, now: Time, totals: &Totals, rtt: Option<Span>) -> Option<(f64, f64)> {
         let known = self.params.base_rtt.0.is_some();
-        let By::Delay { prev_rtt, prev_at, next } = &mut self.by else { return None };
+        let RateUpdate::Delay { prev_rtt, prev_at, next } = &mut self.by else { return None };
         let rtt = rtt.filter(|rtt| *rtt > Span::ZERO)?;
         if totals.una < *next {
             return None;

@@ -5,8 +5,8 @@
 
 use super::{FlowAct, FlowFacts, FlowLaw, FlowSeen, Needs, any_start};
 use crate::by_name::by_name;
-use crate::kernel::{Placed, Running};
-use crate::log::Logged;
+use crate::kernel::{PlacedProgram, RunningModule};
+use crate::log::LoggedLaw;
 use crate::outside::Boxed;
 use crate::{Acts, Start};
 use alloc::boxed::Box;
@@ -75,7 +75,7 @@ macro_rules! registry {
                 match &self.log {
                     None => self.start_alone(Time::ZERO, at, acts),
                     Some(log) => {
-                        let logged = Logged::start(self, log, Time::ZERO, at, acts);
+                        let logged = LoggedLaw::start(self, log, Time::ZERO, at, acts);
                         Flow::Boxed(Box::new(Boxed::Logged(logged)))
                     }
                 }
@@ -111,7 +111,7 @@ impl FlowParams {
     }
 
     /// The module of a new flow, if the law is one. `seed` is the key of its random draws.
-    pub fn module(&self, seed: u64) -> Option<Running> {
+    pub fn module(&self, seed: u64) -> Option<RunningModule> {
         self.program().map(|program| program.flow(seed))
     }
 
@@ -122,7 +122,7 @@ impl FlowParams {
         Some(Self { of: Params::Outside(law.on_host()?), log: self.log.clone() })
     }
 
-    fn program(&self) -> Option<Placed<'_>> {
+    fn program(&self) -> Option<PlacedProgram<'_>> {
         match &self.of {
             Params::Outside(law) => law.program(),
             _ => None,

@@ -43,7 +43,7 @@ params! {
     /// What a scenario may set on Timely.
     pub struct TimelyParams {
         /// How often a round-trip time is taken and the rate moved.
-        per: Per = Per::Segment => "SIGCOMM 2015: a completion event, of 16 or 64 KB",
+        per: RttSampling = RttSampling::Segment => "SIGCOMM 2015: a completion event, of 16 or 64 KB",
         /// What decides between the thresholds.
         form: Form = Form::Plain => "SIGCOMM 2015",
         /// Weight of the newest difference in the smoothed one.
@@ -79,7 +79,7 @@ params! {
 
 choice! {
     /// How often a round-trip time is taken.
-    pub enum Per {
+    pub enum RttSampling {
         /// Once per `segment` acknowledged.
         Segment = "segment",
         /// Once per round trip.
@@ -176,9 +176,11 @@ impl Timely {
     fn is_due(&mut self, totals: &Totals) -> bool {
         let Totals { una, nxt, .. } = *totals;
         let (due, next) = match self.params.per {
-            Per::Segment => (una >= self.next, una.saturating_add(self.params.segment.get())),
-            Per::Rtt => (una > self.next, nxt.max(self.next)),
-            Per::Ack => (true, 0),
+            RttSampling::Segment => {
+                (una >= self.next, una.saturating_add(self.params.segment.get()))
+            }
+            RttSampling::Rtt => (una > self.next, nxt.max(self.next)),
+            RttSampling::Ack => (true, 0),
         };
         if due {
             self.next = next;
@@ -190,8 +192,10 @@ impl Timely {
     fn part(&mut self, now: Time) -> f64 {
         let last = core::mem::replace(&mut self.last, now);
         match self.params.per {
-            Per::Segment | Per::Rtt => 1.0,
-            Per::Ack => (now.since(last).as_secs_f64() / secs(self.params.min_rtt)).min(1.0),
+            RttSampling::Segment | RttSampling::Rtt => 1.0,
+            RttSampling::Ack => {
+                (now.since(last).as_secs_f64() / secs(self.params.min_rtt)).min(1.0)
+            }
         }
     }
 

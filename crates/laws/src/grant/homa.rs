@@ -14,7 +14,8 @@
 //! Deviation: priorities of unscheduled bytes are the transport's, as is the resending of what was lost.
 
 use super::{
-    First, GrantAct, GrantLaw, GrantNeeds, GrantSeen, GrantStart, Incoming, Order, TailBoost,
+    GrantAct, GrantLaw, GrantNeeds, GrantSeen, GrantStart, IncomingMessage, Order, TailBoost,
+    UnscheduledBytes,
 };
 use crate::params::{decimal, or_word, params, whole};
 use crate::{Acts, Paths};
@@ -39,12 +40,12 @@ decimal! {
 
 or_word! {
     /// A number of messages.
-    pub struct Degree: "auto" or Active, "a whole number from 1 to 64" if |_| true;
+    pub struct Degree: "auto" or ActiveMessages, "a whole number from 1 to 64" if |_| true;
 }
 
 whole! {
     /// A number of messages.
-    pub struct Active: "whole number" from 1 to 64;
+    pub struct ActiveMessages: "whole number" from 1 to 64;
 }
 
 /// A receiving host under Homa.
@@ -62,7 +63,7 @@ impl GrantLaw for Homa {
     const NAME: &'static str = "homa";
     const ORDER: Order = Order::Shortest;
     const NEEDS: GrantNeeds = GrantNeeds {
-        first: First::Window,
+        first: UnscheduledBytes::Window,
         paths: Paths::Spray,
         trims: false,
         acks: false,
@@ -121,12 +122,12 @@ impl GrantLaw for Homa {
 
 impl Homa {
     /// Whether less than a round trip of a message is on its way, which needs more credit.
-    fn has_room(&self, open: &Incoming) -> bool {
+    fn has_room(&self, open: &IncomingMessage) -> bool {
         open.under_way() < self.rtt_bytes && open.uncredited() > Bytes::ZERO
     }
 
     /// A packet more of a message.
-    fn grant(&mut self, open: &Incoming, priority: u8, acts: &mut Acts<GrantAct>) {
+    fn grant(&mut self, open: &IncomingMessage, priority: u8, acts: &mut Acts<GrantAct>) {
         let bytes = self.mss.min(open.uncredited());
         let credit = open.credited.saturating_add(bytes);
         acts.push(GrantAct::Grant { message: open.message, credit, priority });

@@ -72,7 +72,7 @@ pub struct MessageId(pub u32);
 
 /// An incoming message that still needs grants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Incoming {
+pub struct IncomingMessage {
     /// Which.
     pub message: MessageId,
     /// Host that sends it, as a number.
@@ -94,7 +94,7 @@ pub struct Incoming {
     pub last_arrival: Time,
 }
 
-impl Incoming {
+impl IncomingMessage {
     /// Payload that is credited, and neither there nor known to be cut off: what is on its way, or lost without a trace.
     pub fn under_way(&self) -> Bytes {
         self.credited.saturating_sub(self.received.saturating_add(self.trimmed))
@@ -120,7 +120,7 @@ pub enum Order {
 
 /// Payload that a sender sends before anything is granted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum First {
+pub enum UnscheduledBytes {
     /// A request without data.
     Request,
     /// Payload that covers a round trip, or a whole message that is smaller.
@@ -130,7 +130,7 @@ pub enum First {
     Bytes(Bytes),
 }
 
-impl First {
+impl UnscheduledBytes {
     /// Payload of a message of `size` bytes that leaves unscheduled, where `rtt_bytes` cover a round trip.
     pub fn unscheduled(self, size: Bytes, rtt_bytes: Bytes) -> Bytes {
         match self {
@@ -145,7 +145,7 @@ impl First {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct GrantNeeds {
     /// What a sender sends first.
-    pub first: First,
+    pub first: UnscheduledBytes,
     /// Paths of a message's packets.
     pub paths: Paths,
     /// Switches cut the payload off packets that do not fit, and forward headers first.
@@ -166,9 +166,9 @@ pub struct GrantNeeds {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GrantSeen<'a> {
     /// Messages that still need grants, in the order of [`GrantLaw::ORDER`].
-    pub open: &'a [Incoming],
+    pub open: &'a [IncomingMessage],
     /// Of all messages that still need grants and of which less than a window is on its way, the oldest; where [`GrantLaw::serves_oldest`].
-    pub oldest: Option<Incoming>,
+    pub oldest: Option<IncomingMessage>,
     /// What happened.
     pub event: GrantEvent,
 }
@@ -363,13 +363,15 @@ pub trait GrantLaw: Sized + Clone {
 
 #[cfg(test)]
 mod tests {
-    use super::{Bytes, First};
+    use super::{Bytes, UnscheduledBytes};
 
     #[test]
     fn unscheduled_payload_is_bounded_by_the_message() {
         let (rtt, kb) = (Bytes::new(70_000), |n: u64| Bytes::new(n * 1_000));
-        assert_eq!(First::Request.unscheduled(kb(10), rtt), Bytes::ZERO);
-        for (first, bound) in [(First::Window, rtt), (First::Bytes(kb(9)), kb(9))] {
+        assert_eq!(UnscheduledBytes::Request.unscheduled(kb(10), rtt), Bytes::ZERO);
+        for (first, bound) in
+            [(UnscheduledBytes::Window, rtt), (UnscheduledBytes::Bytes(kb(9)), kb(9))]
+        {
             assert_eq!(first.unscheduled(kb(500), rtt), bound);
             assert_eq!(first.unscheduled(kb(5), rtt), kb(5));
         }

@@ -12,7 +12,9 @@
 //! the last packet has come. A message that was silent for long gets a packet's credit, since in this model the receiver knows its length; the
 //! paper's sender has a timer.
 
-use super::{First, GrantAct, GrantEvent, GrantLaw, GrantNeeds, GrantSeen, GrantStart, Order};
+use super::{
+    GrantAct, GrantEvent, GrantLaw, GrantNeeds, GrantSeen, GrantStart, Order, UnscheduledBytes,
+};
 use crate::params::{decimal, params, whole};
 use crate::{Acts, Paths};
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
@@ -56,7 +58,7 @@ impl GrantLaw for Ndp {
     const NAME: &'static str = "ndp";
     const ORDER: Order = Order::Turns;
     const NEEDS: GrantNeeds = GrantNeeds {
-        first: First::Window,
+        first: UnscheduledBytes::Window,
         paths: Paths::Spray,
         trims: true,
         acks: true,

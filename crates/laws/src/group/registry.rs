@@ -6,7 +6,7 @@
 use super::{GroupAct, GroupLaw, GroupSeen, GroupStart};
 use crate::Acts;
 use crate::by_name::by_name;
-use crate::log::Logged;
+use crate::log::LoggedLaw;
 use crate::outside::Boxed;
 use alloc::boxed::Box;
 use forebay_units::Time;
@@ -52,7 +52,7 @@ macro_rules! registry {
                 match &self.log {
                     None => self.start_alone(now, at, acts),
                     Some(log) => {
-                        let logged = Logged::start(self, log, now, at, acts);
+                        let logged = LoggedLaw::start(self, log, now, at, acts);
                         Group::Boxed(Box::new(Boxed::Logged(logged)))
                     }
                 }

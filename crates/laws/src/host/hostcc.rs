@@ -46,7 +46,8 @@ mod signals;
 mod tests;
 
 use super::{
-    Echo, HostAct, HostEvent, HostLaw, HostSeen, HostStart, Reading, Side, Signal, Timeout, Watched,
+    Echo, HostAct, HostEvent, HostLaw, HostSeen, HostStart, LawReadings, Reading, Side, Signal,
+    Timeout,
 };
 use crate::Acts;
 use crate::host_levels::Levels;
@@ -212,7 +213,7 @@ impl HostLaw for HostCc {
         self.params.side
     }
 
-    fn watched(&self) -> Option<Watched> {
+    fn watched(&self) -> Option<LawReadings> {
         Some(self.signals.watched())
     }
 

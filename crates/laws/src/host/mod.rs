@@ -221,7 +221,7 @@ impl Counters {
 
 /// What a law has made of its readings, and what it holds them against. For people: nothing depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Watched {
+pub struct LawReadings {
     /// Lines in the IIO buffer, smoothed, in 1/1024.
     pub lines_1024: u64,
     /// Rate of the PCIe link, smoothed.
@@ -260,7 +260,7 @@ pub struct HostGlance {
     /// Which readings it wants, and which packets it marks. Does not change.
     pub side: Side,
     /// Signals of the law with their targets, if it has targets.
-    pub watched: Option<Watched>,
+    pub watched: Option<LawReadings>,
 }
 
 impl Default for HostGlance {
@@ -289,7 +289,7 @@ pub trait HostLaw: Sized + Clone {
     }
 
     /// Signals of the law with their targets, if it has targets.
-    fn watched(&self) -> Option<Watched> {
+    fn watched(&self) -> Option<LawReadings> {
         None
     }
 

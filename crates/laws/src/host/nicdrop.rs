@@ -59,12 +59,12 @@ struct Window {
 
 /// A counter of events.
 #[derive(Clone, Copy, Debug)]
-struct Counted {
+struct EventCounter {
     last: Option<u64>,
     at: Time, // of the last reading, or since when there was none
 }
 
-impl Counted {
+impl EventCounter {
     /// What it rose by.
     fn add(&mut self, now: Time, reading: Reading) -> u64 {
         self.at = now;
@@ -78,9 +78,9 @@ impl Counted {
 pub struct NicDrop {
     params: NicDropParams,
     levels: Levels,
-    drops: Counted,
-    slow: Counted,
-    memory: Counted, // only its time counts
+    drops: EventCounter,
+    slow: EventCounter,
+    memory: EventCounter, // only its time counts
     window: Window,
 }
 
@@ -93,7 +93,7 @@ impl HostLaw for NicDrop {
     }
 
     fn start(params: &NicDropParams, now: Time, at: HostStart, _: &mut Acts<HostAct>) -> Self {
-        let counted = Counted { last: None, at: now };
+        let counted = EventCounter { last: None, at: now };
         Self {
             params: *params,
             levels: Levels::new(at.max_level, true, params.lease.0, now),
@@ -176,7 +176,7 @@ impl NicDrop {
         if self.stale_from().is_none_or(|from| from > now) {
             return;
         }
-        let counted = Counted { last: None, at: now };
+        let counted = EventCounter { last: None, at: now };
         (self.drops, self.slow, self.memory) = (counted, counted, counted);
         self.window = Window::default();
         self.levels.lift(now, acts);

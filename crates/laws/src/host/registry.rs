@@ -3,10 +3,12 @@
 //! A row brings the name, static dispatch, parameters by text, the help page and the conformance
 //! tests. To add a law: its file in this folder, its `mod` line in `mod.rs`, its row at the end of this file.
 
-use super::{HostAct, HostFacts, HostGlance, HostLaw, HostSeen, HostStart, Side, Signal, Watched};
+use super::{
+    HostAct, HostFacts, HostGlance, HostLaw, HostSeen, HostStart, LawReadings, Side, Signal,
+};
 use crate::Acts;
 use crate::by_name::by_name;
-use crate::log::Logged;
+use crate::log::LoggedLaw;
 use crate::outside::Boxed;
 use alloc::boxed::Box;
 use forebay_units::Time;
@@ -46,7 +48,7 @@ macro_rules! registry {
             }
 
             /// Signals of the law with their targets, if it has targets.
-            pub fn watched(&self) -> Option<Watched> {
+            pub fn watched(&self) -> Option<LawReadings> {
                 match self {
                     $(Self::$law(law) => law.watched(),)+
                     Self::Boxed(of) => of.glance(Self::watched, |glance| glance.watched),
@@ -76,7 +78,7 @@ macro_rules! registry {
                 match &self.log {
                     None => self.start_alone(now, at, acts),
                     Some(log) => {
-                        let logged = Logged::start(self, log, now, at, acts);
+                        let logged = LoggedLaw::start(self, log, now, at, acts);
                         Host::Boxed(Box::new(Boxed::Logged(logged)))
                     }
                 }

@@ -6,9 +6,9 @@
 //!
 //! Messages are coded as law logs are. Invariant: reading any bytes gives a message or none, and never panics.
 
-use super::{Pace, Plant, Written};
+use super::{LevelWrite, Pace, Plant};
 use crate::host::Counter;
-use crate::host::{Echo, HostParams, HostStart, Reading, Side, Watched};
+use crate::host::{Echo, HostParams, HostStart, LawReadings, Reading, Side};
 use crate::log::{Code, Reader, fields, variants};
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
@@ -72,7 +72,7 @@ pub enum ToAgent {
     /// The reading that was asked for; `None`: it could not be read.
     Reading(Option<Reading>),
     /// The level was written, or not.
-    Written(Written),
+    Written(LevelWrite),
 }
 
 /// What an agent says to a simulation.
@@ -102,7 +102,7 @@ pub struct State {
     /// Which packets are marked.
     pub echo: Echo,
     /// The law's signals beside their targets.
-    pub watched: Option<Watched>,
+    pub watched: Option<LawReadings>,
     /// Level writes begun.
     pub writes: u64,
 }
@@ -117,8 +117,8 @@ variants! {
 fields! {
     Terms { law, params, now, at, pace }
     Pace { read, write }
-    Written { at, in_force }
-    Watched { lines_1024, rate, lines_threshold, rate_target }
+    LevelWrite { at, in_force }
+    LawReadings { lines_1024, rate, lines_threshold, rate_target }
     State { due, next, side, echo, watched, writes }
 }
 
@@ -223,7 +223,7 @@ impl Remote {
     }
 
     /// The law's signals beside their targets, if it watches this direction.
-    pub fn watched(&self, side: Side) -> Option<Watched> {
+    pub fn watched(&self, side: Side) -> Option<LawReadings> {
         self.state.watched.filter(|_| self.state.side == side)
     }
 

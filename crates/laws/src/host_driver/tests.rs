@@ -38,11 +38,11 @@ impl Plant for Constant {
         self.works.then_some(Reading { at, raw })
     }
 
-    fn write_level(&mut self, now: Time, level: u8) -> Written {
+    fn write_level(&mut self, now: Time, level: u8) -> LevelWrite {
         if self.works {
             self.levels.push((now, level));
         }
-        Written { at: now + self.delay, in_force: self.works }
+        LevelWrite { at: now + self.delay, in_force: self.works }
     }
 }
 

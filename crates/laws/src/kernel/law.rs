@@ -1,6 +1,6 @@
 //! A program of callbacks as a law of role `flow`: by name, with parameters, and on a host.
 
-use super::{HostProgram, Placed, Program};
+use super::{HostProgram, PlacedProgram, Program};
 use crate::flow::{Echo, Flow, FlowAct, FlowFacts, FlowSeen, Needs};
 use crate::outside::{OutsideLaw, OutsideState};
 use crate::params::LawInfo;
@@ -51,8 +51,8 @@ impl OutsideLaw<Flow> for ModuleLaw {
         Box::new(Silent)
     }
 
-    fn program(&self) -> Option<Placed<'_>> {
-        Some(Placed { program: &*self.program, host: self.host.as_ref() })
+    fn program(&self) -> Option<PlacedProgram<'_>> {
+        Some(PlacedProgram { program: &*self.program, host: self.host.as_ref() })
     }
 
     fn on_host(&self) -> Option<Arc<dyn OutsideLaw<Flow>>> {

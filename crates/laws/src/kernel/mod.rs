@@ -289,7 +289,7 @@ pub trait Program: fmt::Debug + Send + Sync {
 
 /// A module of a flow, with what its program says of it.
 #[derive(Clone, Debug)]
-pub struct Running {
+pub struct RunningModule {
     /// The module.
     pub module: Box<dyn Module>,
     /// Which callbacks exist.
@@ -300,19 +300,19 @@ pub struct Running {
 
 /// A program, and what its host has of it once. Without a host each flow is on one of its own.
 #[derive(Clone, Copy, Debug)]
-pub struct Placed<'a> {
+pub struct PlacedProgram<'a> {
     pub(crate) program: &'a dyn Program,
     pub(crate) host: Option<&'a Arc<dyn HostProgram>>,
 }
 
-impl Placed<'_> {
+impl PlacedProgram<'_> {
     /// The module of a new flow. `seed` is the key of its random draws.
-    pub fn flow(&self, seed: u64) -> Running {
+    pub fn flow(&self, seed: u64) -> RunningModule {
         let module = match self.host {
             Some(host) => host.flow(seed),
             None => self.program.on_host().flow(seed),
         };
-        Running { module, ops: self.program.ops(), hz: self.program.hz() }
+        RunningModule { module, ops: self.program.ops(), hz: self.program.hz() }
     }
 }
 

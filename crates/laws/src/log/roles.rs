@@ -10,7 +10,9 @@ use crate::flow::{
     AckSample, CaState, DelaySplit, Flow, FlowAct, FlowEvent, FlowSeen, IntHop, SwitchMessage,
     Totals, Window,
 };
-use crate::grant::{Grant, GrantAct, GrantEvent, GrantSeen, GrantStart, Incoming, MessageId};
+use crate::grant::{
+    Grant, GrantAct, GrantEvent, GrantSeen, GrantStart, IncomingMessage, MessageId,
+};
 use crate::group::{Group, GroupAct, GroupEvent, GroupSeen, GroupStart, GroupTotals};
 use crate::host::{self, Counters, Host, HostAct, HostEvent, HostSeen, HostStart, Reading};
 use crate::pool::{Pool, PoolAct, PoolEvent, PoolSeen, PoolStart, PoolTotals};
@@ -48,7 +50,7 @@ fields! {
     HostSeen { event }
     GroupStart { line_rate, hop_rtt, seed }
     GrantStart { mss, packet, line_rate, rtt_bytes, priorities, seed }
-    Incoming { message, sender, size, received, trimmed, credited, unscheduled, since, last_arrival }
+    IncomingMessage { message, sender, size, received, trimmed, credited, unscheduled, since, last_arrival }
     CreditStart { most, size, packets, seed }
     PoolStart { llc, line, connections, base_rtt, seed }
 }
@@ -308,7 +310,7 @@ pub(crate) fn get_grant<R>(
 ) -> Option<R> {
     let mut open = Vec::new();
     for _ in 0..u64::read(from)? {
-        open.push(Incoming::read(from)?);
+        open.push(IncomingMessage::read(from)?);
     }
     let (oldest, event) = (Option::read(from)?, GrantEvent::read(from)?);
     Some(with(GrantSeen { open: &open, oldest, event }))

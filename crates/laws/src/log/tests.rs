@@ -46,7 +46,7 @@ fn log() -> Vec<u8> {
 fn a_whole_log_replays() {
     let us = |n| Time::ZERO + Span::from_us(n);
     let expected =
-        Replayed { role: "flow", law: "reno".into(), events: 3, first: us(0), last: us(30) };
+        ReplayedLog { role: "flow", law: "reno".into(), events: 3, first: us(0), last: us(30) };
     assert_eq!(replay(&log()), Ok(expected));
 }
 

@@ -14,26 +14,26 @@ use core::fmt;
 use forebay_units::Time;
 
 /// A type as a law from outside, with parameters `P`.
-pub(crate) struct Typed<L, P> {
+pub(crate) struct TypedLaw<L, P> {
     info: LawInfo,
     params: P,
     of: core::marker::PhantomData<fn() -> L>,
 }
 
-impl<L, P: ParamTable> Typed<L, P> {
+impl<L, P: ParamTable> TypedLaw<L, P> {
     pub fn new(name: &'static str, file: &'static str) -> Self {
         let info = LawInfo::new(name, P::TABLE, file);
         Self { info, params: P::default(), of: core::marker::PhantomData }
     }
 }
 
-impl<L, P: Clone> Clone for Typed<L, P> {
+impl<L, P: Clone> Clone for TypedLaw<L, P> {
     fn clone(&self) -> Self {
         Self { info: self.info.clone(), params: self.params.clone(), of: self.of }
     }
 }
 
-impl<L, P: fmt::Debug> fmt::Debug for Typed<L, P> {
+impl<L, P: fmt::Debug> fmt::Debug for TypedLaw<L, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {:?}", self.info.name(), self.params)
     }
@@ -51,7 +51,7 @@ macro_rules! typed {
         |$of_facts:ident| $fact:expr;
         |$law:ident| $read:expr
     ) => {
-        impl<L> OutsideLaw<$role> for Typed<L, L::Params>
+        impl<L> OutsideLaw<$role> for TypedLaw<L, L::Params>
         where
             L: $trait + fmt::Debug + Send + Sync + 'static,
             L::Params: ParamTable + Send + Sync + 'static,

@@ -36,9 +36,9 @@ params! {
         /// Part of C by which the goal rises again in each window that is not slow.
         recovery_step: Gain = Gain::from_shift(5) => "Assumption",
         /// Most that delta takes from C.
-        most_below: Below = Below::new(50) => "Assumption",
+        most_below: CacheShareBelow = CacheShareBelow::new(50) => "Assumption",
         /// Most that delta adds to C.
-        most_above: Above = Above::new(100) => "Assumption",
+        most_above: CacheShareAbove = CacheShareAbove::new(100) => "Assumption",
     }
 }
 
@@ -64,12 +64,12 @@ whole! {
 
 whole! {
     /// Of C, of which something is left.
-    pub struct Below: "whole number of percent of C" from 0 to 99;
+    pub struct CacheShareBelow: "whole number of percent of C" from 0 to 99;
 }
 
 whole! {
     /// Of C.
-    pub struct Above: "whole number of percent of C" from 0 to 1000;
+    pub struct CacheShareAbove: "whole number of percent of C" from 0 to 1000;
 }
 
 /// A connection under CARC.

@@ -108,7 +108,7 @@ impl GrantLaw for FixedGrant {
     const NAME: &'static str = Self::NAMED;
     const ORDER: Order = Order::Oldest;
     const NEEDS: GrantNeeds = GrantNeeds {
-        first: forebay_laws::grant::First::Request,
+        first: forebay_laws::grant::UnscheduledBytes::Request,
         paths: Paths::Spray,
         trims: true,
         acks: false,

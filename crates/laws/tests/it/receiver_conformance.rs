@@ -7,7 +7,8 @@ use forebay_laws::credit::{
     self, CreditAct, CreditEvent, CreditParams, CreditSeen, CreditStart, CreditTotals,
 };
 use forebay_laws::grant::{
-    self, GrantAct, GrantEvent, GrantParams, GrantSeen, GrantStart, Incoming, MessageId, Order,
+    self, GrantAct, GrantEvent, GrantParams, GrantSeen, GrantStart, IncomingMessage, MessageId,
+    Order,
 };
 use forebay_laws::params::LawInfo;
 use forebay_laws::pool::{self, PoolAct, PoolEvent, PoolParams, PoolSeen, PoolStart, PoolTotals};
@@ -47,7 +48,7 @@ fn at(gap: u64, now: &mut Time) -> Time {
 
 // Grants.
 
-type GrantStep = (Time, Vec<Incoming>, GrantEvent);
+type GrantStep = (Time, Vec<IncomingMessage>, GrantEvent);
 
 fn grant_start() -> GrantStart {
     GrantStart {
@@ -60,17 +61,19 @@ fn grant_start() -> GrantStart {
     }
 }
 
-fn incoming() -> impl Strategy<Value = Incoming> {
-    (0u32..20, prop::array::uniform5(number()), any::<u32>()).prop_map(|(id, n, since)| Incoming {
-        message: MessageId(id),
-        sender: id % 5,
-        size: Bytes::new(n[0]),
-        received: Bytes::new(n[1]),
-        trimmed: Bytes::new(n[2]),
-        credited: Bytes::new(n[3]),
-        unscheduled: Bytes::new(n[4]),
-        since: Time::from_ps(u64::from(since)),
-        last_arrival: Time::from_ps(u64::from(since)),
+fn incoming() -> impl Strategy<Value = IncomingMessage> {
+    (0u32..20, prop::array::uniform5(number()), any::<u32>()).prop_map(|(id, n, since)| {
+        IncomingMessage {
+            message: MessageId(id),
+            sender: id % 5,
+            size: Bytes::new(n[0]),
+            received: Bytes::new(n[1]),
+            trimmed: Bytes::new(n[2]),
+            credited: Bytes::new(n[3]),
+            unscheduled: Bytes::new(n[4]),
+            since: Time::from_ps(u64::from(since)),
+            last_arrival: Time::from_ps(u64::from(since)),
+        }
     })
 }
 
@@ -95,7 +98,7 @@ fn grant_steps() -> impl Strategy<Value = Vec<GrantStep>> {
 }
 
 /// Grants name messages of the list, never take back credit, never give more than the message needs, and priorities that there are.
-fn granted(now: Time, open: &[Incoming], acts: &Acts<GrantAct>) -> Result<(), String> {
+fn granted(now: Time, open: &[IncomingMessage], acts: &Acts<GrantAct>) -> Result<(), String> {
     for act in acts.iter() {
         let fits = match act {
             GrantAct::Grant { message, credit, priority } => open.iter().any(|open| {

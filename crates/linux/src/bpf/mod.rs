@@ -13,7 +13,7 @@ mod types;
 
 pub use object::Object;
 pub use operations::CongestionControl;
-pub use sys::Ran;
+pub use sys::TestRun;
 
 use std::fs::File;
 use std::io;
@@ -108,7 +108,7 @@ impl Program {
     ///
     /// # Errors
     /// If the system refuses, or `to` is too short.
-    pub fn test_run(&self, packet: &[u8], to: &mut [u8], times: u32) -> io::Result<Ran> {
+    pub fn test_run(&self, packet: &[u8], to: &mut [u8], times: u32) -> io::Result<TestRun> {
         sys::test_run(self.as_fd(), packet, to, times)
     }
 }

@@ -5,7 +5,7 @@
 
 use super::object::Object;
 use super::sys::{self, MapKind, ProgramKind, Target, Types};
-use super::types::{Kernel, Placed, with_sections};
+use super::types::{Kernel, PlacedTypes, with_sections};
 use super::{Link, TERMS};
 use crate::Root;
 use std::io::{self, ErrorKind};
@@ -61,7 +61,7 @@ impl CongestionControl {
             let section = format!("struct_ops/{function}");
             let missing = || wrong(&format!("the object has no {section}"));
             let code = object.program(&section, |_| None).ok_or_else(missing)?;
-            let placed = Placed::of(own, extra, &section).ok_or_else(missing)?;
+            let placed = PlacedTypes::of(own, extra, &section).ok_or_else(missing)?;
             let program = sys::program(
                 &ProgramKind {
                     kind: 27, // BPF_PROG_TYPE_STRUCT_OPS

@@ -204,7 +204,7 @@ pub(super) fn link(program: BorrowedFd<'_>, target: Target<'_>) -> io::Result<Ow
 
 /// What a test run gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ran {
+pub struct TestRun {
     /// What the program returned.
     pub returned: u32,
     /// Bytes of the packet afterwards.
@@ -220,13 +220,13 @@ pub(super) fn test_run(
     packet: &[u8],
     to: &mut [u8],
     times: u32,
-) -> io::Result<Ran> {
+) -> io::Result<TestRun> {
     let attributes = Attributes::new().fd(0, program);
     let attributes = attributes.u32(8, packet.len() as u32).u32(12, to.len() as u32);
     let mut attributes = attributes.from(16, packet).to(24, to).u32(32, times);
     // SAFETY: BPF_PROG_TEST_RUN reads and writes at most the lengths that are given beside the pointers.
     unsafe { attributes.call(10) }?;
-    Ok(Ran {
+    Ok(TestRun {
         returned: attributes.word(4),
         len: attributes.word(12) as usize,
         ns: attributes.word(36),

@@ -107,14 +107,14 @@ pub(super) fn with_sections(btf: &[u8], object: &Object<'_>) -> Option<Vec<u8>> 
 
 /// Where a program's functions begin and which fields its code names, as `.BTF.ext` has them: words as the kernel takes them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Placed {
+pub(super) struct PlacedTypes {
     /// Instruction and type of each function.
     pub functions: Vec<[u32; 2]>,
     /// Byte, type, text of the way to the field, and what is wanted of it.
     pub relocations: Vec<[u32; 4]>,
 }
 
-impl Placed {
+impl PlacedTypes {
     /// Of the program in a section, from the object's `.BTF` and `.BTF.ext`.
     pub(super) fn of(btf: &[u8], extra: &[u8], section: &str) -> Option<Self> {
         let names_from = u32_at(btf, 4)?.checked_add(u32_at(btf, 16)?)? as usize;
@@ -220,7 +220,7 @@ mod tests {
             let mut other = bytes.clone();
             other[cut] ^= 0xff;
             let _ = Kernel::of(&other).and_then(|of| of.structure("first"));
-            let _ = Placed::of(&other, &bytes[..cut], "tc");
+            let _ = PlacedTypes::of(&other, &bytes[..cut], "tc");
         }
         assert!(Kernel::of(&bytes[..40]).is_none());
     }

@@ -135,7 +135,7 @@ mod tests {
 
     /// Tokens counted one by one: in units of 1/8e12 of a byte over the denominator of the share, of which a picosecond brings as many as the
     /// rate has bit/s times the numerator.
-    struct Counted {
+    struct ExactTokens {
         rate: u128,
         byte: u128,
         most: u128,
@@ -143,7 +143,7 @@ mod tests {
         at: u128,
     }
 
-    impl Counted {
+    impl ExactTokens {
         fn new(rate: u64, share: Share, burst: u64) -> Self {
             let byte = 8_000_000_000_000 * u128::from(share.whole);
             let most = u128::from(burst) * byte;
@@ -167,7 +167,7 @@ mod tests {
             for burst in [1_538, 5_000, 16_384] {
                 for share in [Share::ALL, Share { of: 84, whole: 1_622 }] {
                     let mut bucket = Bucket::new(BitsPerSec::new(rate), share, Bytes::new(burst));
-                    let mut counted = Counted::new(rate, share, burst);
+                    let mut counted = ExactTokens::new(rate, share, burst);
                     let mut rng = Stream::new(rate, burst, Purpose::Test);
                     let mut now = Time::ZERO;
                     for _ in 0..2_000 {

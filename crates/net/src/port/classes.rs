@@ -4,7 +4,7 @@
 
 use super::class::{CLASSES, bits};
 use super::shares::Shares;
-use super::trim::Over;
+use super::trim::OverflowAction;
 use super::turns::Turns;
 use super::{Length, Marking, PauseCounters, Port, PortMode};
 use forebay_units::{Span, Time};
@@ -18,7 +18,7 @@ pub struct ClassPolicy {
     /// Limit of the queue of the class, the packet itself included. `None`: the limit of the port alone.
     pub limit: Option<Length>,
     /// What becomes of a packet beyond that limit.
-    pub over: Over,
+    pub over: OverflowAction,
     /// Marks by the queue of the class alone; `None`: the rule of the port, on that queue.
     pub marking: Option<Marking>,
     /// Share of what strict classes leave; 0: the class is strict, or takes turns.
@@ -54,7 +54,7 @@ pub struct ClassCounters {
 #[derive(Clone, Debug)]
 pub(super) struct Classes {
     policies: [ClassPolicy; CLASSES],
-    pub sharing: Option<Sharing>,
+    pub sharing: Option<ClassSharing>,
     paused: u8, // by the peer
     fired: u8,  // of these, the watchdog has fired
     drops: u8,  // their watchdogs drop
@@ -68,7 +68,7 @@ impl Classes {
             |class: &usize| policies[*class].watchdog.is_some_and(|watchdog| watchdog.drops);
         let drops = (0..CLASSES).filter(drops).fold(0, |mask, class| mask | 1 << class);
         Self {
-            sharing: Sharing::new(&policies),
+            sharing: ClassSharing::new(&policies),
             policies,
             paused: 0,
             fired: 0,
@@ -149,12 +149,12 @@ impl Classes {
 
 /// How classes share what strict ones leave.
 #[derive(Clone, Debug)]
-pub(super) enum Sharing {
+pub(super) enum ClassSharing {
     Weights(Shares),
     Turns(Turns),
 }
 
-impl Sharing {
+impl ClassSharing {
     /// By weight if some class has one, else by turns; `None` if all classes are strict.
     fn new(policies: &[ClassPolicy; CLASSES]) -> Option<Self> {
         let turns = || Turns::new(policies.map(|policy| policy.turn)).map(Self::Turns);
@@ -217,7 +217,7 @@ impl Port {
         self.sharing().sent(class, wire, waiting);
     }
 
-    fn sharing(&mut self) -> &mut Sharing {
+    fn sharing(&mut self) -> &mut ClassSharing {
         let sharing = self.cold.classes.as_mut().and_then(|classes| classes.sharing.as_mut());
         sharing.expect("a port that weighs has classes that share")
     }

@@ -4,8 +4,8 @@
 //! when the rate changes: finishes at the old rate; the queue goes out at the new one.
 
 use super::marking::draw;
-use super::{Cold, Port, PortCounters, Verdict};
-use forebay_engine::{Flying, LinkId, Out, Slab};
+use super::{ColdState, Port, PortCounters, Verdict};
+use forebay_engine::{Emitter, InFlight, LinkId, Slab};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use forebay_wire::{FlowId, Kind, Packet};
 use std::collections::VecDeque;
@@ -49,16 +49,21 @@ impl DropRule {
 ///
 /// `flying` is what was on the link, in order of arrival; the caller puts back what [`Recalled`] says.
 #[derive(Clone, Debug, Default)]
-pub struct Recalled {
+pub struct LinkLeftovers {
     /// To go back onto the link, with arrival times.
-    pub back: Vec<Flying<Packet>>,
+    pub back: Vec<InFlight<Packet>>,
     /// Gone.
     pub lost: Vec<Packet>,
 }
 
 impl Port {
     /// Applies a fault.
-    pub fn apply(&mut self, now: Time, change: PortFault, flying: Vec<Flying<Packet>>) -> Recalled {
+    pub fn apply(
+        &mut self,
+        now: Time,
+        change: PortFault,
+        flying: Vec<InFlight<Packet>>,
+    ) -> LinkLeftovers {
         match change {
             PortFault::Down if self.alive() => self.fail(now, flying),
             PortFault::Up if !self.alive() => {
@@ -68,14 +73,14 @@ impl Port {
             PortFault::Rate(rate) => self.change_rate(now, rate, flying),
             PortFault::Loss(loss) => {
                 self.change_loss(loss);
-                Recalled { back: flying, lost: Vec::new() }
+                LinkLeftovers { back: flying, lost: Vec::new() }
             }
             PortFault::Drop(rule) => {
                 self.cold.drops.push(rule);
                 self.derive_mode();
-                Recalled { back: flying, lost: Vec::new() }
+                LinkLeftovers { back: flying, lost: Vec::new() }
             }
-            PortFault::Down | PortFault::Up => Recalled { back: flying, lost: Vec::new() },
+            PortFault::Down | PortFault::Up => LinkLeftovers { back: flying, lost: Vec::new() },
         }
     }
 
@@ -84,8 +89,8 @@ impl Port {
     fn split(
         &self,
         now: Time,
-        flying: Vec<Flying<Packet>>,
-    ) -> (Vec<Flying<Packet>>, VecDeque<Packet>) {
+        flying: Vec<InFlight<Packet>>,
+    ) -> (Vec<InFlight<Packet>>, VecDeque<Packet>) {
         let mut started = Vec::new();
         let mut queued = VecDeque::new();
         let all_begun = self.is_scheduled() && !self.is_work_conserving();
@@ -107,8 +112,8 @@ impl Port {
     fn recall(
         &mut self,
         now: Time,
-        flying: Vec<Flying<Packet>>,
-    ) -> (Vec<Flying<Packet>>, VecDeque<Packet>) {
+        flying: Vec<InFlight<Packet>>,
+    ) -> (Vec<InFlight<Packet>>, VecDeque<Packet>) {
         let (started, mut queued) = self.split(now, flying);
         self.hot.tx_packets -= queued.len() as u64;
         self.hot.tx_bytes -= queued.iter().map(|p| u64::from(p.size)).sum::<u64>();
@@ -119,11 +124,13 @@ impl Port {
     }
 
     /// The link dies: what is on the wire or in transmission is lost, the queue is dropped or held.
-    pub fn fail(&mut self, now: Time, flying: Vec<Flying<Packet>>) -> Recalled {
+    pub fn fail(&mut self, now: Time, flying: Vec<InFlight<Packet>>) -> LinkLeftovers {
         let (started, queued) = self.recall(now, flying);
         self.leave_work_conserving();
-        let mut recalled =
-            Recalled { back: Vec::new(), lost: started.into_iter().map(|one| one.item).collect() };
+        let mut recalled = LinkLeftovers {
+            back: Vec::new(),
+            lost: started.into_iter().map(|one| one.item).collect(),
+        };
         self.cold.alive = false;
         self.clear_pauses(now);
         self.cold.old_until = Time::ZERO;
@@ -143,8 +150,8 @@ impl Port {
     }
 
     /// The link returns: the held queue goes out from `now` on.
-    pub fn revive(&mut self, now: Time) -> Recalled {
-        let mut recalled = Recalled::default();
+    pub fn revive(&mut self, now: Time) -> LinkLeftovers {
+        let mut recalled = LinkLeftovers::default();
         self.cold.alive = true;
         self.hot.busy = now;
         self.cold.since = now;
@@ -163,11 +170,11 @@ impl Port {
         &mut self,
         now: Time,
         rate: BitsPerSec,
-        flying: Vec<Flying<Packet>>,
-    ) -> Recalled {
+        flying: Vec<InFlight<Packet>>,
+    ) -> LinkLeftovers {
         let (started, queued) = self.recall(now, flying);
         self.leave_work_conserving();
-        let mut recalled = Recalled { back: started, lost: Vec::new() };
+        let mut recalled = LinkLeftovers { back: started, lost: Vec::new() };
         if !self.is_scheduled() {
             self.hot.busy = recalled
                 .back
@@ -190,7 +197,7 @@ impl Port {
     }
 
     /// Sends again what one touch had sent already. Nothing that was taken back has a room.
-    fn resend(&mut self, queued: VecDeque<Packet>, recalled: &mut Recalled) {
+    fn resend(&mut self, queued: VecDeque<Packet>, recalled: &mut LinkLeftovers) {
         let flight = self.cold.settings.flight;
         let mut outlet = Outlet { flight, back: &mut recalled.back, slab: Slab::default() };
         for packet in queued {
@@ -204,7 +211,7 @@ impl Port {
     /// Whether the link loses the `nth` packet that it sends.
     #[cold]
     pub(super) fn loses(&mut self, nth: u64, packet: &Packet) -> bool {
-        let Cold { settings, drops, .. } = &mut *self.cold;
+        let ColdState { settings, drops, .. } = &mut *self.cold;
         let before = drops.len();
         drops.retain_mut(|rule| !rule.hits(packet));
         let drawn = || draw(!settings.key, nth) < settings.loss;
@@ -219,7 +226,7 @@ impl Port {
 
     /// Packets on the link that had not begun transmission by `end`: accepted, but not sent. Beside them, how long the transmission that
     /// was under way had still to go.
-    pub fn unsent(&self, end: Time, flying: &[Flying<Packet>]) -> (PortCounters, Span) {
+    pub fn unsent(&self, end: Time, flying: &[InFlight<Packet>]) -> (PortCounters, Span) {
         let (begun, queued) = self.split(end, flying.to_vec());
         let sent = begun.iter().map(|one| one.at - self.cold.settings.flight).max();
         let counters = PortCounters {
@@ -234,13 +241,13 @@ impl Port {
 /// Collects pushes in a list, with arrival times.
 struct Outlet<'a> {
     flight: Span,
-    back: &'a mut Vec<Flying<Packet>>,
+    back: &'a mut Vec<InFlight<Packet>>,
     slab: Slab,
 }
 
-impl Out<Packet> for Outlet<'_> {
+impl Emitter<Packet> for Outlet<'_> {
     fn push(&mut self, _link: LinkId, at: Time, item: &Packet) {
-        self.back.push(Flying { at: at + self.flight, item: *item, words: None });
+        self.back.push(InFlight { at: at + self.flight, item: *item, words: None });
     }
 
     fn slab(&mut self) -> &mut Slab {

@@ -1,7 +1,7 @@
 //! Admission: limits and marks by the instantaneous queue, and the draws that go with marks.
 
 use super::{Length, Marking, Port, PortMode, Verdict};
-use forebay_engine::Out;
+use forebay_engine::Emitter;
 use forebay_units::random::Stream;
 use forebay_units::{Span, Time};
 use forebay_wire::{Ecn, Packet};
@@ -35,7 +35,7 @@ impl Port {
         after: Span,
         ingress_port: u16,
         packet: &mut Packet,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) -> Verdict {
         if after > self.cold.bounds.limit {
             return Verdict::Dropped;
@@ -52,7 +52,7 @@ impl Port {
         may_mark: bool,
         ingress_port: u16,
         packet: &mut Packet,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) -> Verdict {
         let limit = self.policy(packet.class).and_then(|policy| policy.limit);
         if limit.is_none() && !may_mark {

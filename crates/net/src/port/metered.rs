@@ -7,7 +7,7 @@
 use super::bucket::Bucket;
 use super::credit_class::Meter;
 use super::{Port, Verdict};
-use forebay_engine::{Out, rarely};
+use forebay_engine::{Emitter, rarely};
 use forebay_units::Time;
 use forebay_wire::Packet;
 
@@ -54,7 +54,7 @@ impl Port {
 
     /// Serves every departure that begins by `now`, in mode `Metered`.
     #[inline(never)]
-    pub(super) fn serve_metered(&mut self, now: Time, out: &mut impl Out<Packet>) {
+    pub(super) fn serve_metered(&mut self, now: Time, out: &mut impl Emitter<Packet>) {
         let mut packet = Packet::default();
         loop {
             let start = self.next_metered();
@@ -75,7 +75,7 @@ impl Port {
         start: Time,
         class: usize,
         packet: &Packet,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) {
         let hot = &mut self.hot;
         hot.busy = start + hot.time_of(packet);
@@ -98,7 +98,7 @@ impl Port {
         now: Time,
         ingress_port: u16,
         packet: &mut Packet,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) -> Verdict {
         if self.next_metered() <= now {
             self.serve_metered(now, out);
@@ -141,7 +141,7 @@ impl Port {
         now: Time,
         ingress_port: u16,
         packet: &mut Packet,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) -> Verdict {
         if !self.has_room(self.queue(now), self.wire(packet)) {
             return Verdict::Dropped;

@@ -50,7 +50,7 @@ impl PacketQueue {
     }
 
     #[inline(always)]
-    pub fn push(&mut self, packet: &Packet, ingress: u16, rests: &mut Rests, lane: usize) {
+    pub fn push(&mut self, packet: &Packet, ingress: u16, rests: &mut ExtSlots, lane: usize) {
         if self.len as usize == self.heads.len() {
             rarely();
             self.grow(rests, lane);
@@ -68,7 +68,7 @@ impl PacketQueue {
     }
 
     #[inline(always)]
-    pub fn pop(&mut self, packet: &mut Packet, rests: &mut Rests, lane: usize) {
+    pub fn pop(&mut self, packet: &mut Packet, rests: &mut ExtSlots, lane: usize) {
         debug_assert!(self.len > 0, "the queue was not empty");
         let mask = self.heads.len() - 1;
         let first = self.first as usize & mask;
@@ -83,7 +83,7 @@ impl PacketQueue {
     }
 
     /// Takes the newest packet.
-    pub fn pop_back(&mut self, rests: &Rests, lane: usize) -> Packet {
+    pub fn pop_back(&mut self, rests: &ExtSlots, lane: usize) -> Packet {
         debug_assert!(self.len > 0, "the queue was not empty");
         let mask = self.heads.len() - 1;
         self.len -= 1;
@@ -117,7 +117,7 @@ impl PacketQueue {
     }
 
     #[cold]
-    fn grow(&mut self, rests: &mut Rests, lane: usize) {
+    fn grow(&mut self, rests: &mut ExtSlots, lane: usize) {
         let first = self.first as usize;
         self.heads = doubled(&self.heads, first).into();
         rests.grow(lane, first);
@@ -137,11 +137,11 @@ impl PacketQueue {
 
 /// The `ext` of the few packets that need it, by lane and place: apart from queues, of which two share a line. Most ports have nothing.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Rests(Option<Box<[Box<[Ext]>; CLASSES]>>); // none, or as many as the ring has places
+pub(super) struct ExtSlots(Option<Box<[Box<[Ext]>; CLASSES]>>); // none, or as many as the ring has places
 
 type Ext = [SackBlock; 3];
 
-impl Rests {
+impl ExtSlots {
     #[inline(never)]
     fn keep(&mut self, lane: usize, place: usize, mask: usize, packet: &Packet) {
         let rests = &mut self.0.get_or_insert_default()[lane];
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn packets_come_out_as_they_went_in() {
-        let (mut queue, mut rests) = (PacketQueue::default(), Rests::default());
+        let (mut queue, mut rests) = (PacketQueue::default(), ExtSlots::default());
         let (mut pushed, mut popped) = (0u64, 0u64);
         let nth = |n: u64| {
             let draw = forebay_units::math::mix(n);

@@ -8,7 +8,7 @@
 
 use super::class::NOTHING;
 use super::{Port, Verdict};
-use forebay_engine::Out;
+use forebay_engine::Emitter;
 use forebay_units::{Span, Time};
 use forebay_wire::Packet;
 
@@ -83,7 +83,7 @@ impl Port {
     }
 
     /// Sends such a frame to the switch of a NIC, as soon as the packet in transmission is finished.
-    pub fn send_pause(&mut self, now: Time, classes: u8, out: &mut impl Out<Packet>) {
+    pub fn send_pause(&mut self, now: Time, classes: u8, out: &mut impl Emitter<Packet>) {
         self.request_pause(now, classes);
         self.send_pause_frame(self.hot.busy.max(now), out);
     }
@@ -162,7 +162,7 @@ impl Port {
     pub(super) fn fire_watchdog(
         &mut self,
         now: Time,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
         departed: &mut impl FnMut(Time, &Packet, Verdict),
     ) -> bool {
         let Some(classes) = &mut self.cold.classes else { return false };
@@ -195,7 +195,7 @@ impl Port {
 
     /// Sends the pause frame that is due, if one is.
     #[cold]
-    pub(super) fn send_pause_frame(&mut self, start: Time, out: &mut impl Out<Packet>) -> bool {
+    pub(super) fn send_pause_frame(&mut self, start: Time, out: &mut impl Emitter<Packet>) -> bool {
         let pause = &mut self.cold.pause;
         if pause.sent == pause.owed {
             return false;

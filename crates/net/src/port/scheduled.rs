@@ -11,17 +11,17 @@
 //! the packets on the wire and ahead of all that wait. A fault takes it back if its transmission has not begun (`fault.rs`).
 
 use super::class::NOTHING;
-use super::packet_queue::{PacketQueue, Rests};
-use super::{Cold, Form, Length, Marking, Port, PortMode, PortSettings, Verdict};
-use forebay_engine::{Out, prefetch, prefetch_all, rarely};
+use super::packet_queue::{ExtSlots, PacketQueue};
+use super::{ColdState, Form, Length, Marking, Port, PortMode, PortSettings, Verdict};
+use forebay_engine::{Emitter, prefetch, prefetch_all, rarely};
 use forebay_units::{Span, Time};
 use forebay_wire::{Ecn, Packet};
 
 /// The explicit queues of a port; none for a one-touch port.
 #[derive(Clone, Debug)]
-pub(super) struct Scheduled {
+pub(super) struct ScheduledQueues {
     queues: Box<[PacketQueue]>, // by class
-    rests: Rests,
+    rests: ExtSlots,
     pub bytes: u64, // of the wire, waiting: without the packet in transmission
     pub packets: u32,
     pub overhead: u16,  // bytes that each packet adds on the wire
@@ -37,13 +37,13 @@ pub(super) struct Scheduled {
     pub weighs: bool, // classes against each other, if some of those that are apart are not strict
 }
 
-impl Scheduled {
+impl ScheduledQueues {
     /// Queues for a port that needs them.
     pub fn new(settings: &PortSettings, needed: bool) -> Self {
         let classes = if needed { usize::from(settings.classes.clamp(1, 8)) } else { 0 };
         Self {
             queues: vec![PacketQueue::default(); classes].into(),
-            rests: Rests::default(),
+            rests: ExtSlots::default(),
             bytes: 0,
             packets: 0,
             overhead: settings.overhead,
@@ -256,7 +256,7 @@ impl Port {
 
     /// The mode at so many picoseconds per byte, of which there are none while the link is not one of one whole rate.
     pub(super) fn mode_at(&self, whole: u32) -> PortMode {
-        let Cold { settings, classes, observed, shares, .. } = &*self.cold;
+        let ColdState { settings, classes, observed, shares, .. } = &*self.cold;
         if whole == 0 {
             return PortMode::PerPacket;
         }
@@ -312,7 +312,7 @@ impl Port {
         now: Time,
         ingress_port: u16,
         packet: &mut Packet,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) -> (Verdict, bool) {
         let backlog = self.hot.busy.since(now);
         let after = backlog + self.hot.time_of(packet);
@@ -355,7 +355,7 @@ impl Port {
 
     /// Serves every departure of a work-conserving port that starts at or before `now`, without an observer.
     #[inline(never)]
-    pub(super) fn serve_unobserved(&mut self, now: Time, out: &mut impl Out<Packet>) {
+    pub(super) fn serve_unobserved(&mut self, now: Time, out: &mut impl Emitter<Packet>) {
         self.serve_work_conserving(now, out, &mut |_, _, _| {});
     }
 
@@ -366,7 +366,7 @@ impl Port {
         now: Time,
         ingress_port: u16,
         packet: &mut Packet,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) -> Verdict {
         if self.scheduled.is_watched() && self.scheduled.packets > 0 {
             self.serve_unobserved(now, out);
@@ -406,7 +406,7 @@ impl Port {
         ingress_port: u16,
         at_once: bool,
         packet: &mut Packet,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) -> Verdict {
         let mut backlog = self.hot.busy.since(now);
         let mut after = backlog + self.hot.time_of(packet);
@@ -432,7 +432,7 @@ impl Port {
         goes: bool,
         after: Span,
         packet: &mut Packet,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) {
         let hot = &mut self.hot;
         hot.highest = hot.highest.max(after);
@@ -449,7 +449,7 @@ impl Port {
 
     /// Sends a packet that has been added to `busy`, ahead of all that wait.
     #[inline(always)]
-    pub(super) fn send_ahead(&mut self, packet: &Packet, out: &mut impl Out<Packet>) {
+    pub(super) fn send_ahead(&mut self, packet: &Packet, out: &mut impl Emitter<Packet>) {
         let end = self.hot.busy - self.waiting_time();
         self.hot.tx_packets += 1;
         self.hot.tx_bytes += u64::from(packet.size);
@@ -461,7 +461,7 @@ impl Port {
     fn serve_work_conserving(
         &mut self,
         now: Time,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
         departed: &mut impl FnMut(Time, &Packet, Verdict),
     ) {
         let mut start = self.hot.busy - self.waiting_time();
@@ -497,7 +497,7 @@ impl Port {
         &mut self,
         start: Time,
         packet: &mut Packet,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) -> Time {
         self.leave(start, packet, out);
         let end = start + self.hot.time_of(packet);
@@ -574,7 +574,7 @@ impl Port {
     /// A packet has left the queue of a scheduled port, which holds what is left behind, and its transmission begins: the marking rule
     /// at dequeue, and its INT record, if the port appends them.
     #[inline(always)]
-    fn leave(&mut self, start: Time, packet: &mut Packet, out: &mut impl Out<Packet>) {
+    fn leave(&mut self, start: Time, packet: &mut Packet, out: &mut impl Emitter<Packet>) {
         if self.scheduled.picks && packet.ecn == Ecn::Ect {
             self.mark_leaving(packet);
         }
@@ -592,7 +592,7 @@ impl Port {
         &mut self,
         start: Time,
         packet: &mut Packet,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) -> Verdict {
         self.leave(start, packet, out);
         self.transmit(start, packet, out)
@@ -603,7 +603,7 @@ impl Port {
     pub(crate) fn serve(
         &mut self,
         now: Time,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
         departed: &mut impl FnMut(Time, &Packet, Verdict),
     ) {
         if self.is_work_conserving() {
@@ -622,7 +622,7 @@ impl Port {
     pub(crate) fn serve_one(
         &mut self,
         start: Time,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
         departed: &mut impl FnMut(Time, &Packet, Verdict),
     ) {
         if self.is_work_conserving() {

@@ -7,7 +7,7 @@
 
 use super::class::NOTHING;
 use super::{Length, Port, PortMode, Verdict};
-use forebay_engine::{Out, rarely};
+use forebay_engine::{Emitter, rarely};
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::Packet;
 
@@ -84,7 +84,7 @@ impl Port {
         now: Time,
         ingress_port: u16,
         packet: &mut Packet,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) -> (Verdict, bool) {
         let waited = self.scheduled.packets;
         if waited > 0 && self.hot.busy - self.waiting_time() <= now {

@@ -6,7 +6,7 @@
 //! Source: Li et al., "HPCC", SIGCOMM 2019, section 3.1; its public simulator for the sum over classes.
 
 use super::Port;
-use forebay_engine::{Out, Slab, SlotWords};
+use forebay_engine::{Emitter, Slab, SlotWords};
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Flags, Hop, Kind, Packet, Rates, SLOT_RECORDS};
 
@@ -19,7 +19,12 @@ impl Port {
     /// Appends an INT record to a packet that collects them. The packet has left the queue, which holds what is left behind, and is about
     /// to be counted.
     #[inline(always)]
-    pub(super) fn stamp_int(&self, start: Time, packet: &mut Packet, out: &mut impl Out<Packet>) {
+    pub(super) fn stamp_int(
+        &self,
+        start: Time,
+        packet: &mut Packet,
+        out: &mut impl Emitter<Packet>,
+    ) {
         let collects = packet.kind == Kind::Data && packet.flags.has(Flags::TELEMETRY);
         if collects && self.scheduled.has_int() {
             let record = self.int_record(start);

@@ -8,13 +8,13 @@
 
 use super::marking::draw;
 use super::{Port, Verdict};
-use forebay_engine::Out;
+use forebay_engine::Emitter;
 use forebay_units::Time;
 use forebay_wire::{Flags, Kind, Packet};
 
 /// What becomes of a packet beyond the limit of its class.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub enum Over {
+pub enum OverflowAction {
     /// The packet is dropped.
     #[default]
     Drop,
@@ -46,13 +46,13 @@ impl Port {
         queue: (u64, u64),
         ingress_port: u16,
         packet: &mut Packet,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) -> Verdict {
         match self.policy(packet.class).map(|policy| policy.over) {
-            Some(Over::Trim(trim)) if trim.cuts(packet) => {
+            Some(OverflowAction::Trim(trim)) if trim.cuts(packet) => {
                 self.trim(now, trim, queue, ingress_port, packet, out)
             }
-            Some(Over::Return) if packet.turn_back() => Verdict::Returned,
+            Some(OverflowAction::Return) if packet.turn_back() => Verdict::Returned,
             _ => Verdict::Dropped,
         }
     }
@@ -65,7 +65,7 @@ impl Port {
         queue: (u64, u64),
         ingress_port: u16,
         packet: &mut Packet,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) -> Verdict {
         // Every toss trims one packet, so these number the tosses.
         let nth = self.cold.counters.trimmed_packets;

@@ -1,6 +1,6 @@
 //! Explicit paths: ports that single flows take at single switches, whatever the hash says.
 
-use super::{How, Routes};
+use super::{Routes, SwitchRouting};
 use crate::fabric::Fabric;
 use forebay_engine::NodeId;
 
@@ -74,7 +74,7 @@ pub fn pin(routes: &mut [Routes], fabric: &Fabric, paths: &[Path], alive: &dyn F
             pins.sort_unstable();
             let (flows, ports) = pins.into_iter().unzip();
             routes.pins = Some(Box::new(Pins { flows, ports }));
-            routes.how = How::ByFlow;
+            routes.how = SwitchRouting::ByFlow;
         }
     }
 }

@@ -8,7 +8,7 @@
 use super::{PAUSE, Switch, trace, trace_end};
 use crate::ingress::{Ingresses, Place};
 use crate::port::{Port, PortFault, Verdict};
-use forebay_engine::{Out, rarely};
+use forebay_engine::{Emitter, rarely};
 use forebay_units::Time;
 use forebay_wire::Packet;
 
@@ -24,7 +24,7 @@ impl Switch {
         now: Time,
         ingress_port: u32,
         frame: &Packet,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) {
         let port = ingress_port as usize;
         debug_assert!(
@@ -50,7 +50,7 @@ impl Switch {
         ingress_port: u16,
         port: usize,
         packet: &mut Packet,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) {
         if self.has_paused() {
             rarely();
@@ -89,7 +89,7 @@ impl Switch {
         ingress_port: u16,
         port: usize,
         packet: &mut Packet,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) {
         let Some(ingress) = &self.ingress else { return };
         let account = ingress.account(ingress_port, packet.class);
@@ -132,7 +132,7 @@ impl Switch {
     }
 
     /// Serves every departure with start <= `now` in order of time, then of ports.
-    pub(super) fn depart_in_order(&mut self, now: Time, out: &mut impl Out<Packet>) {
+    pub(super) fn depart_in_order(&mut self, now: Time, out: &mut impl Emitter<Packet>) {
         let Self { ports, ingress: Some(ingress), lost, due, .. } = self else { return };
         let next = loop {
             let (start, port) =

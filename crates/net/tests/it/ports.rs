@@ -2,7 +2,7 @@
 
 use crate::common::{Bench, FORMS, packet, plain, ps};
 use forebay_net::{
-    CLASSES, ClassPolicy, DropRule, Form, Length, Marking, Over, PortFault, PortSettings,
+    CLASSES, ClassPolicy, DropRule, Form, Length, Marking, OverflowAction, PortFault, PortSettings,
     SharedBuffer, Trim,
 };
 use forebay_units::random::{Purpose, Stream};
@@ -80,10 +80,10 @@ fn trimming(classes: u8, rng: &mut Stream) -> [ClassPolicy; CLASSES] {
         }
         let above = classes - 1 - class;
         policy.over = match rng.below(4) {
-            0 => Over::Drop,
-            1 => Over::Return,
-            _ if above == 0 => Over::Return,
-            _ => Over::Trim(Trim {
+            0 => OverflowAction::Drop,
+            1 => OverflowAction::Return,
+            _ if above == 0 => OverflowAction::Return,
+            _ => OverflowAction::Trim(Trim {
                 to: 64 + rng.below(300) as u16,
                 class: class + 1 + rng.below(above.into()) as u8,
                 coin: of(rng, &[0.0, 0.5, 0.5, 1.0]),

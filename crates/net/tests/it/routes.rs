@@ -1,7 +1,7 @@
 //! Routes: every pair is joined, both directions share links where asked, choices are even, dead cables are avoided.
 
 use crate::common::{packet, plain, ps};
-use forebay_engine::{LinkId, NodeId, Out, Slab};
+use forebay_engine::{Emitter, LinkId, NodeId, Slab};
 use forebay_net::{
     Cable, Fabric, PathCounts, Paths, Routes, RoutingPolicy, Switch, SwitchSettings,
 };
@@ -308,7 +308,7 @@ fn ports_with_a_gap_between_them_are_chosen_evenly() {
 
 struct Nowhere(u64, Slab);
 
-impl Out<Packet> for Nowhere {
+impl Emitter<Packet> for Nowhere {
     fn push(&mut self, _link: LinkId, _at: Time, _packet: &Packet) {
         self.0 += 1;
     }

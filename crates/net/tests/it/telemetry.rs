@@ -3,11 +3,11 @@
 use crate::common::{Bench, packet, plain, ps, records};
 use forebay_engine::reference::Reference;
 use forebay_engine::{
-    Digest, Engine, EngineAccess, LinkId, Node, NodeId, Out, Tuning, Watch, combine,
+    Digest, Emitter, Engine, EngineAccess, LinkId, Node, NodeId, Tuning, Watch, combine,
 };
 use forebay_net::{
-    CLASSES, Cable, Fabric, Form, IngressPool, IngressSettings, Length, Marking, Paths, Port,
-    PortFault, PortSettings, Recalled, Routes, SharedBuffer, Switch, SwitchSettings, Xoff,
+    CLASSES, Cable, Fabric, Form, IngressPool, IngressSettings, Length, LinkLeftovers, Marking,
+    Paths, Port, PortFault, PortSettings, Routes, SharedBuffer, Switch, SwitchSettings, Xoff,
 };
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
@@ -157,7 +157,7 @@ impl Talker {
         }
     }
 
-    fn pull(&mut self, now: Time, out: &mut impl Out<Packet>) {
+    fn pull(&mut self, now: Time, out: &mut impl Emitter<Packet>) {
         while self.pull_at() <= now {
             let start = self.pull_at();
             let packet = self.waiting.pop_front().unwrap();
@@ -197,7 +197,7 @@ impl Node for Talker {
         Time::MAX
     }
 
-    fn arrive<O: Out<Packet>>(&mut self, now: Time, _: u32, packet: &mut Packet, out: &mut O) {
+    fn arrive<O: Emitter<Packet>>(&mut self, now: Time, _: u32, packet: &mut Packet, out: &mut O) {
         self.pull(now, out);
         if packet.kind == Kind::Pause {
             self.port.on_pause(now, packet.seq as u8);
@@ -225,7 +225,7 @@ impl Node for Talker {
         self.pull(now, out);
     }
 
-    fn timer<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+    fn timer<O: Emitter<Packet>>(&mut self, now: Time, out: &mut O) {
         self.pull(now, out);
         if self.next <= now {
             self.speak(now);
@@ -234,7 +234,7 @@ impl Node for Talker {
         self.next = self.next.max(now + Span::from_ps(1));
     }
 
-    fn depart<O: Out<Packet>>(&mut self, _: Time, _: &mut O) {}
+    fn depart<O: Emitter<Packet>>(&mut self, _: Time, _: &mut O) {}
 }
 
 enum Either {
@@ -263,21 +263,27 @@ impl Node for Either {
         }
     }
 
-    fn arrive<O: Out<Packet>>(&mut self, now: Time, port: u32, packet: &mut Packet, out: &mut O) {
+    fn arrive<O: Emitter<Packet>>(
+        &mut self,
+        now: Time,
+        port: u32,
+        packet: &mut Packet,
+        out: &mut O,
+    ) {
         match self {
             Self::Talker(talker) => talker.arrive(now, port, packet, out),
             Self::Switch(switch) => switch.arrive(now, port, packet, out),
         }
     }
 
-    fn timer<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+    fn timer<O: Emitter<Packet>>(&mut self, now: Time, out: &mut O) {
         match self {
             Self::Talker(talker) => talker.timer(now, out),
             Self::Switch(switch) => switch.timer(now, out),
         }
     }
 
-    fn depart<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+    fn depart<O: Emitter<Packet>>(&mut self, now: Time, out: &mut O) {
         match self {
             Self::Talker(talker) => talker.depart(now, out),
             Self::Switch(switch) => switch.depart(now, out),
@@ -391,7 +397,7 @@ fn slow_down(seed: u64, fabric: &Fabric, now: Time, engine: &mut impl EngineAcce
         let flying = engine.drain_link(ports[port].link);
         let Either::Switch(switch) = engine.node_mut(node) else { panic!("a cable of switches") };
         let rate = PortFault::Rate(BitsPerSec::from_gbps(10));
-        let Recalled { back, lost } = switch.fault(now, port, rate, flying);
+        let LinkLeftovers { back, lost } = switch.fault(now, port, rate, flying);
         assert!(lost.is_empty(), "a cable that gets slower loses nothing");
         for one in back {
             engine.push_link(ports[port].link, &one);

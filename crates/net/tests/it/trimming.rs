@@ -1,7 +1,7 @@
 //! Trimming at one port, by hand: what is cut, what goes back, and what the wire carries.
 
 use crate::common::{Bench, packet, plain, ps};
-use forebay_net::{CLASSES, ClassPolicy, Form, Length, Over, PortSettings, Trim};
+use forebay_net::{CLASSES, ClassPolicy, Form, Length, OverflowAction, PortSettings, Trim};
 use forebay_units::{Span, Time};
 use forebay_wire::{Ecn, Flags, FlowId, Kind, Packet};
 
@@ -9,9 +9,9 @@ use forebay_wire::{Ecn, Flags, FlowId, Kind, Packet};
 fn policies(low: Length, coin: f64, high: u64) -> [ClassPolicy; CLASSES] {
     let mut policies = [ClassPolicy::default(); CLASSES];
     policies[0].limit = Some(low);
-    policies[0].over = Over::Trim(Trim { to: 60, class: 1, coin, tells: true });
+    policies[0].over = OverflowAction::Trim(Trim { to: 60, class: 1, coin, tells: true });
     policies[1].limit = Some(Length::Bytes(high));
-    policies[1].over = Over::Return;
+    policies[1].over = OverflowAction::Return;
     policies
 }
 

@@ -31,11 +31,11 @@ pub struct CaptureFiles {
     run: PathBuf,
     seed: u64,
     scenario: String,
-    files: Vec<Open>,
+    files: Vec<OpenCapture>,
     failure: Option<RecordError>,
 }
 
-struct Open {
+struct OpenCapture {
     name: String, // in the run directory
     target: PathBuf,
     partial: PathBuf,
@@ -112,7 +112,7 @@ impl CaptureFiles {
             let about = format!("Simulated: {}, seed {}", self.scenario, self.seed);
             let mut pending = Vec::with_capacity(PIECE + 4096);
             pcapng::begin(&mut pending, &port, &about, hosts);
-            self.files.push(Open {
+            self.files.push(OpenCapture {
                 name,
                 target,
                 partial,
@@ -124,7 +124,7 @@ impl CaptureFiles {
                 good: 0,
             });
         }
-        self.files.iter_mut().try_for_each(Open::flush)
+        self.files.iter_mut().try_for_each(OpenCapture::flush)
     }
 }
 
@@ -164,7 +164,7 @@ impl Sink for CaptureFiles {
     }
 }
 
-impl Open {
+impl OpenCapture {
     fn flush(&mut self) -> Result<(), RecordError> {
         match self.file.write_all(&self.pending) {
             Ok(()) => {

@@ -1,13 +1,13 @@
 //! `collectives.csv`, in run folders of scenarios that have such traffic and in no others, and `steps.csv`, where a scenario asks for it.
 
-use super::Of;
+use super::RowTable;
 use super::columns;
 use crate::csv::Value::{Maybe, Number, Owned, Ratio, Text};
 use crate::rows::{CollectiveRow, StepCause, StepKind, StepRow};
 use forebay_jobs::{Algorithm, Operation};
 use forebay_units::{Bytes, Span, Time};
 
-pub(super) static COLLECTIVES: Of<CollectiveRow> = Of {
+pub(super) static COLLECTIVES: RowTable<CollectiveRow> = RowTable {
     file: "collectives.csv",
     always: false,
     seeded: true,
@@ -64,7 +64,7 @@ pub(super) static COLLECTIVES: Of<CollectiveRow> = Of {
     },
 };
 
-pub(super) static STEPS: Of<StepRow> = Of {
+pub(super) static STEPS: RowTable<StepRow> = RowTable {
     file: "steps.csv",
     always: false,
     seeded: true,

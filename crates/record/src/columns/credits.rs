@@ -1,12 +1,12 @@
 //! `credits.csv` and `class_arrivals.csv`, in run directories of runs in which receivers give credit and in no others.
 
-use super::Of;
+use super::RowTable;
 use super::columns;
 use crate::csv::Value::Number;
 use crate::rows::{ClassArrivalRow, CreditRow};
 use forebay_units::Bytes;
 
-pub(super) static CREDITS: Of<CreditRow> = Of {
+pub(super) static CREDITS: RowTable<CreditRow> = RowTable {
     file: "credits.csv",
     always: false,
     seeded: true,
@@ -29,7 +29,7 @@ pub(super) static CREDITS: Of<CreditRow> = Of {
     },
 };
 
-pub(super) static CLASS_ARRIVALS: Of<ClassArrivalRow> = Of {
+pub(super) static CLASS_ARRIVALS: RowTable<ClassArrivalRow> = RowTable {
     file: "class_arrivals.csv",
     always: false,
     seeded: true,

@@ -1,12 +1,12 @@
 //! `flows.csv`: one row for each flow that started.
 
-use super::Of;
+use super::RowTable;
 use super::{IDEAL_FCT_DEFINITION, columns};
 use crate::csv::Value::{Maybe, Number, Ratio};
 use crate::rows::FlowRow;
 use forebay_units::{Bytes, Span, Time};
 
-pub(super) static FLOWS: Of<FlowRow> = Of {
+pub(super) static FLOWS: RowTable<FlowRow> = RowTable {
     file: "flows.csv",
     always: true,
     seeded: true,

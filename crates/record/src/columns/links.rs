@@ -1,12 +1,12 @@
 //! `links.csv`: links over time, in run directories of runs that sampled them.
 
-use super::Of;
+use super::RowTable;
 use super::columns;
 use crate::csv::Value::{Number, Singles, Text};
 use crate::rows::LinksRow;
 use forebay_units::Span;
 
-pub(super) static LINKS: Of<LinksRow> = Of {
+pub(super) static LINKS: RowTable<LinksRow> = RowTable {
     file: "links.csv",
     always: false,
     seeded: true,

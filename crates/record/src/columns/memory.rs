@@ -1,6 +1,6 @@
 //! `memory.csv` and `memory_series.csv`, in run directories of scenarios with modelled paths to memory and in no others.
 
-use super::{Cell, Of};
+use super::{Cell, RowTable};
 use super::{Place, columns};
 use crate::csv::Value::{Exact, List, Maybe, Number, Owned, Ratio, Single, Singles, Text};
 use crate::error::RecordError;
@@ -8,7 +8,7 @@ use crate::memory_series::{CacheSample, CreditsSample, MemorySample, MemorySerie
 use crate::rows::MemoryRow;
 use forebay_units::{Bytes, Span, Time};
 
-pub(super) static MEMORY: Of<MemoryRow> = Of {
+pub(super) static MEMORY: RowTable<MemoryRow> = RowTable {
     file: "memory.csv",
     always: false,
     seeded: true,
@@ -176,7 +176,7 @@ impl MemoryPoint {
 }
 
 /// The first sample of a host ends the first interval.
-pub(super) static MEMORY_SERIES: Of<MemoryPoint> = Of {
+pub(super) static MEMORY_SERIES: RowTable<MemoryPoint> = RowTable {
     file: "memory_series.csv",
     always: false,
     seeded: true,

@@ -22,7 +22,7 @@ pub use crate::rows::PortRow;
 pub use keys::{IDEAL_FCT_DEFINITION, IDEAL_LATENCY_DEFINITION};
 pub(crate) use ports::totals;
 pub(crate) use runs::{HOSTS, RUNS};
-pub(crate) use table::{Cell, Of, Records, TableOf};
+pub(crate) use table::{Cell, Records, RowTable, TableOf};
 
 /// Tables of samples over time, which may be cut short.
 pub(crate) const SAMPLES: [&str; 3] = ["series.csv", "memory_series.csv", "links.csv"];
@@ -42,7 +42,7 @@ pub struct Column<R: 'static> {
     pub unit: &'static str,
     /// What it means; empty if a table before this one says it.
     pub doc: &'static str,
-    pub(crate) get: Get<R>,
+    pub(crate) get: CellGetter<R>,
     pub(crate) set: Option<Set<R>>, // None: follows from other columns, and is a number or empty
     pub(crate) counter: Option<Counter<R>>,
     pub(crate) total: Total,
@@ -51,7 +51,7 @@ pub struct Column<R: 'static> {
 
 /// How a counter is read and set.
 type Counter<R> = (fn(&R) -> u64, fn(&mut R, u64));
-type Get<R> = for<'a> fn(&'a R, &Place<'a>) -> Value<'a>;
+type CellGetter<R> = for<'a> fn(&'a R, &Place<'a>) -> Value<'a>;
 type Set<R> = fn(&mut R, &Cell<'_>) -> Result<(), RecordError>;
 
 /// How the values of a column add up over rows and seeds.
@@ -177,7 +177,7 @@ macro_rules! columns {
 use columns;
 
 /// A column of some table, for people.
-pub struct Explained {
+pub struct ColumnHelp {
     /// Name of the column.
     pub name: &'static str,
     /// Unit; empty for none.
@@ -210,8 +210,8 @@ pub(crate) const TABLES: [&dyn TableOf; 19] = [
 ];
 
 /// What the column `seed` is, which tables of several simulations begin with.
-const SEED: Explained =
-    Explained { name: "seed", unit: "", doc: "Seed of the simulation that the row belongs to." };
+const SEED: ColumnHelp =
+    ColumnHelp { name: "seed", unit: "", doc: "Seed of the simulation that the row belongs to." };
 
 /// The tables with the names of their columns, in the order of a run directory.
 pub fn tables() -> Vec<(&'static str, Vec<&'static str>)> {

@@ -1,7 +1,7 @@
 //! `class_pauses.csv` and `deadlocks.csv`, in run directories where classes were paused one by one, or ports paused each other for good, and in
 //! no others.
 
-use super::Of;
+use super::RowTable;
 use super::columns;
 use crate::csv::Value::{Maybe, Number, Owned, Text};
 use crate::rows::{ClassPauseRow, DeadlockRow};
@@ -10,7 +10,7 @@ use forebay_units::Time;
 /// Between two ports of a row.
 const BETWEEN: &str = "; ";
 
-pub(super) static CLASS_PAUSES: Of<ClassPauseRow> = Of {
+pub(super) static CLASS_PAUSES: RowTable<ClassPauseRow> = RowTable {
     file: "class_pauses.csv",
     always: false,
     seeded: true,
@@ -36,7 +36,7 @@ pub(super) static CLASS_PAUSES: Of<ClassPauseRow> = Of {
     },
 };
 
-pub(super) static DEADLOCKS: Of<DeadlockRow> = Of {
+pub(super) static DEADLOCKS: RowTable<DeadlockRow> = RowTable {
     file: "deadlocks.csv",
     always: false,
     seeded: true,

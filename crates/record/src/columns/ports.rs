@@ -1,6 +1,6 @@
 //! `ports.csv`: one row for each egress port. A new counter of a port is a field and a column here.
 
-use super::Of;
+use super::RowTable;
 use super::{Total, columns};
 use crate::csv::Value::{Maybe, Number, Ratio, Text};
 use crate::rows::{PortRow, RunRecord};
@@ -40,7 +40,7 @@ pub(crate) fn totals(runs: &[RunRecord]) -> BTreeMap<String, u64> {
     summed.map(total).collect()
 }
 
-pub(super) static PORTS: Of<PortRow> = Of {
+pub(super) static PORTS: RowTable<PortRow> = RowTable {
     file: "ports.csv",
     always: true,
     seeded: true,

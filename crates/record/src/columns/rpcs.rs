@@ -1,6 +1,6 @@
 //! `connections.csv` and `rpcs.csv`, in run folders of scenarios that have such traffic and in no others.
 
-use super::{Cell, Of};
+use super::{Cell, RowTable};
 use super::{IDEAL_LATENCY_DEFINITION, columns};
 use crate::csv::Value::{Maybe, Number, Ratio};
 use crate::error::RecordError;
@@ -13,7 +13,7 @@ pub struct Connection {
     row: ConnectionRow,
 }
 
-pub(super) static CONNECTIONS: Of<Connection> = Of {
+pub(super) static CONNECTIONS: RowTable<Connection> = RowTable {
     file: "connections.csv",
     always: false,
     seeded: true,
@@ -91,7 +91,7 @@ const BLANK: ConnectionRow = ConnectionRow {
     credits: None,
 };
 
-pub(super) static RPCS: Of<RpcRow> = Of {
+pub(super) static RPCS: RowTable<RpcRow> = RowTable {
     file: "rpcs.csv",
     always: false,
     seeded: true,

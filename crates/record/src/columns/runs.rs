@@ -1,6 +1,6 @@
 //! `hosts.csv`, `runs.csv` and `series.csv`: what there is, one row for each simulation, and samples.
 
-use super::Of;
+use super::RowTable;
 use super::columns;
 use crate::csv::Value::{Exact, Number, Owned, Text};
 use crate::rows::{Quantity, RunRecord, Series};
@@ -15,7 +15,7 @@ pub struct Host {
 }
 
 /// Hosts are the same in all simulations, so the table is written with the first.
-pub(crate) static HOSTS: Of<Host> = Of {
+pub(crate) static HOSTS: RowTable<Host> = RowTable {
     file: "hosts.csv",
     always: true,
     seeded: false,
@@ -34,7 +34,7 @@ pub(crate) static HOSTS: Of<Host> = Of {
     },
 };
 
-pub(crate) static RUNS: Of<RunRecord> = Of {
+pub(crate) static RUNS: RowTable<RunRecord> = RowTable {
     file: "runs.csv",
     always: true,
     seeded: false,
@@ -81,7 +81,7 @@ pub struct SeriesPoint {
     value: f64,
 }
 
-pub(super) static SERIES: Of<SeriesPoint> = Of {
+pub(super) static SERIES: RowTable<SeriesPoint> = RowTable {
     file: "series.csv",
     always: true,
     seeded: true,

@@ -1,6 +1,6 @@
 //! A table by its columns: written from a record, and read back by the names of its columns.
 
-use super::{Column, Explained, Place};
+use super::{Column, ColumnHelp, Place};
 use crate::csv::{RowValues as FrameRow, Rows, Table, Value};
 use crate::error::RecordError;
 use crate::part::Part;
@@ -11,7 +11,7 @@ use std::path::Path;
 use std::str::FromStr;
 
 /// A table of rows `R`: its file, where its rows stand in a record, and its columns.
-pub(crate) struct Of<R: 'static> {
+pub(crate) struct RowTable<R: 'static> {
     pub file: &'static str,
     /// Whether the file is there without rows, too.
     pub always: bool,
@@ -40,7 +40,7 @@ pub(crate) trait TableOf: Sync {
     fn always(&self) -> bool;
     fn any(&self, run: &RunRecord) -> bool;
     fn header(&self) -> Vec<&'static str>;
-    fn explained(&self) -> Vec<Explained>;
+    fn explained(&self) -> Vec<ColumnHelp>;
     /// Adds the rows of a simulation; they are on disk when this returns. Once `stop` says so, only some more.
     fn write(
         &self,
@@ -55,7 +55,7 @@ pub(crate) trait TableOf: Sync {
     fn read(&self, dir: &Path, records: &mut Records) -> Result<(), RecordError>;
 }
 
-impl<R> Of<R> {
+impl<R> RowTable<R> {
     /// Reads row by row; a table that only some runs have may be absent.
     pub fn read_each(
         &self,
@@ -88,7 +88,7 @@ impl<R> Of<R> {
     }
 }
 
-impl<R> TableOf for Of<R> {
+impl<R> TableOf for RowTable<R> {
     fn file(&self) -> &'static str {
         self.file
     }
@@ -106,8 +106,8 @@ impl<R> TableOf for Of<R> {
         seed.into_iter().chain(self.columns.iter().map(|column| column.name)).collect()
     }
 
-    fn explained(&self) -> Vec<Explained> {
-        let of = |c: &Column<R>| Explained { name: c.name, unit: c.unit, doc: c.doc };
+    fn explained(&self) -> Vec<ColumnHelp> {
+        let of = |c: &Column<R>| ColumnHelp { name: c.name, unit: c.unit, doc: c.doc };
         self.columns.iter().map(of).collect()
     }
 

@@ -1,12 +1,12 @@
 //! `unfinished.csv`, in run directories of runs that ended before some of their flows did, and in no others.
 
-use super::Of;
+use super::RowTable;
 use super::columns;
 use crate::csv::Value::{Number, Text};
 use crate::rows::{UnfinishedRow, WaitsFor};
 use forebay_units::Bytes;
 
-pub(super) static UNFINISHED: Of<UnfinishedRow> = Of {
+pub(super) static UNFINISHED: RowTable<UnfinishedRow> = RowTable {
     file: "unfinished.csv",
     always: false,
     seeded: true,

@@ -1,16 +1,16 @@
 //! `why.csv` and `why_rpcs.csv`, in run directories in which completion times were explained: of flows, and of RPCs.
 
-use super::Of;
+use super::RowTable;
 use super::columns;
 use crate::csv::Value::{Maybe, Number, Text};
 use crate::part::Part;
 use crate::rows::RunRecord;
-use crate::rows::{Whose, WhyRow};
+use crate::rows::{Subject, WhyRow};
 use forebay_units::Span;
 
 fn blank() -> WhyRow {
     let (part, span) = (Part::Unexplained, Span::ZERO);
-    WhyRow { of: Whose::Flow(0), part, port: String::new(), behind: None, span }
+    WhyRow { of: Subject::Flow(0), part, port: String::new(), behind: None, span }
 }
 
 fn of_flows(run: &RunRecord) -> impl Iterator<Item = &WhyRow> {
@@ -21,7 +21,7 @@ fn of_rpcs(run: &RunRecord) -> impl Iterator<Item = &WhyRow> {
     run.why.iter().filter(|row| row.of.rpc().is_some())
 }
 
-pub(crate) static WHY: Of<WhyRow> = Of {
+pub(crate) static WHY: RowTable<WhyRow> = RowTable {
     file: "why.csv",
     always: false,
     seeded: true,
@@ -34,7 +34,7 @@ pub(crate) static WHY: Of<WhyRow> = Of {
         Ok(())
     },
     columns: columns! { WhyRow:
-        ["flow" "" "", = |w, _| Number(w.of.number().into()) => |w, c| w.of = Whose::Flow(c.small()?)]
+        ["flow" "" "", = |w, _| Number(w.of.number().into()) => |w, c| w.of = Subject::Flow(c.small()?)]
         ["part" "" "Part of the completion time, in the words of docs/why.md; the rows of a flow add up to its fct_ps, \
                     the rows of an RPC to its latency_ps.",
             = |w, _| Text(w.part.key()) => |w, c| w.part = c.part()?]
@@ -46,7 +46,7 @@ pub(crate) static WHY: Of<WhyRow> = Of {
     },
 };
 
-pub(crate) static WHY_RPCS: Of<WhyRow> = Of {
+pub(crate) static WHY_RPCS: RowTable<WhyRow> = RowTable {
     file: "why_rpcs.csv",
     always: false,
     seeded: true,
@@ -60,7 +60,7 @@ pub(crate) static WHY_RPCS: Of<WhyRow> = Of {
     },
     columns: columns! { WhyRow:
         ["rpc" "" "RPC, by its row in rpcs.csv among those of its seed, from 0 on.",
-            = |w, _| Number(w.of.number().into()) => |w, c| w.of = Whose::Rpc(c.small()?)]
+            = |w, _| Number(w.of.number().into()) => |w, c| w.of = Subject::Rpc(c.small()?)]
         ["part" "" "", = |w, _| Text(w.part.key()) => |w, c| w.part = c.part()?]
         ["port" "" "", = |w, _| Text(&w.port) => |w, c| w.port = c.text().into()]
         ["behind_flow" "" "", = |w, _| Maybe(w.behind.map(u64::from)) => |w, c| w.behind = c.maybe()?.map(|flow| flow as u32)]

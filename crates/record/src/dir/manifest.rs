@@ -1,7 +1,7 @@
 //! `manifest.json`: what the run was, independent of where and how fast it ran.
 
 use super::EmptyTable;
-use crate::about::{About, FaultSpan};
+use crate::about::{FaultSpan, RunStart};
 use crate::columns::IDEAL_FCT_DEFINITION;
 use crate::summary::{FCT_DEFINITION, QUANTILE_DEFINITION};
 use forebay_units::{Bytes, Time};
@@ -92,7 +92,7 @@ fn span(fault: Fault) -> FaultSpan {
 }
 
 impl Manifest {
-    pub fn new(about: &About) -> Self {
+    pub fn new(about: &RunStart) -> Self {
         Self {
             format: MANIFEST_FORMAT,
             program: "forebay".into(),
@@ -122,8 +122,8 @@ impl Manifest {
         }
     }
 
-    pub fn about(self) -> About {
-        About {
+    pub fn about(self) -> RunStart {
+        RunStart {
             scenario: self.scenario,
             version: self.version,
             laws: self.laws,

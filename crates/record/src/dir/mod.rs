@@ -16,7 +16,7 @@ pub use manifest::MANIFEST_FORMAT;
 pub use progress::{Life, Progress, SeedProgress, life_of};
 pub use unfinished::{Unfinished, save};
 
-use crate::about::{About, Volatile};
+use crate::about::{RunStart, Volatile};
 use crate::capture::CaptureFile;
 use crate::columnar;
 use crate::columns::{HOSTS, RUNS, SAMPLES, TABLES, TableOf, WHY, WHY_RPCS};
@@ -25,7 +25,7 @@ pub use crate::csv::write_whole;
 use crate::error::RecordError;
 use crate::human;
 use crate::rows::RunRecord;
-use crate::rows::{Whose, WhyRow};
+use crate::rows::{Subject, WhyRow};
 use crate::summary::{Status, Summary};
 use life::Claim;
 use manifest::{FileRows, Manifest};
@@ -52,7 +52,7 @@ impl std::fmt::Display for EmptyTable {
 
 /// A run that has been written.
 #[derive(Clone, Debug)]
-pub struct Finished {
+pub struct WrittenRun {
     /// What it came to.
     pub summary: Summary,
     /// Tables without rows, to warn of.
@@ -69,7 +69,7 @@ pub struct Finished {
 pub struct RunDir {
     claim: Option<Claim>, // none for tables alone
     path: PathBuf,        // while it is written
-    about: About,
+    about: RunStart,
     tables: Option<Vec<Option<Table>>>, // those of `TABLES`, some from the first simulation on that has such rows
     added: Vec<u64>,                    // seeds, in the order of `about.seeds`
     captures: Vec<CaptureFile>,
@@ -81,7 +81,7 @@ impl RunDir {
     /// # Errors
     /// If another run is at work there, if it holds a run or the rest of one and `if_exists` refuses, if it holds
     /// other files and no run, or if the system refuses.
-    pub fn create(path: &Path, about: &About, if_exists: IfExists) -> Result<Self, RecordError> {
+    pub fn create(path: &Path, about: &RunStart, if_exists: IfExists) -> Result<Self, RecordError> {
         let claim = Claim::take(path, if_exists)?;
         let path = claim.work.clone();
         // The manifest first: it is what makes this a run directory.
@@ -91,7 +91,7 @@ impl RunDir {
     }
 
     /// Begins the tables.
-    fn begin(claim: Option<Claim>, path: PathBuf, about: &About) -> Result<Self, RecordError> {
+    fn begin(claim: Option<Claim>, path: PathBuf, about: &RunStart) -> Result<Self, RecordError> {
         let begun = |table: &&dyn TableOf| match table.always() {
             true => Table::create(&path, table.file(), &table.header()).map(Some),
             false => Ok(None),
@@ -237,7 +237,7 @@ impl RunDir {
         mut self,
         runs: &[RunRecord],
         mut volatile: Volatile,
-    ) -> Result<Finished, RecordError> {
+    ) -> Result<WrittenRun, RecordError> {
         assert!(
             runs.iter().map(|run| run.seed).eq(self.added.iter().copied()),
             "the summary is of the runs that were recorded"
@@ -273,7 +273,7 @@ impl RunDir {
             progress::forget(&self.path);
             claim.publish()?;
         }
-        Ok(Finished { summary, empty: manifest.empty_files, volatile, report, captures })
+        Ok(WrittenRun { summary, empty: manifest.empty_files, volatile, report, captures })
     }
 
     /// Gives the tables their names.
@@ -320,7 +320,7 @@ impl RunDir {
     ///
     /// # Errors
     /// If a file is not there or not of this format.
-    pub fn load(path: &Path) -> Result<(About, Vec<RunRecord>), RecordError> {
+    pub fn load(path: &Path) -> Result<(RunStart, Vec<RunRecord>), RecordError> {
         read::run_dir(path)
     }
 
@@ -360,7 +360,7 @@ impl RunDir {
     /// If a file cannot be read or written.
     pub fn explain(path: &Path, seed: u64, rows: Vec<WhyRow>) -> Result<(), RecordError> {
         let (about, mut runs) = Self::load(path)?;
-        let fresh: BTreeSet<Whose> = rows.iter().map(|row| row.of).collect();
+        let fresh: BTreeSet<Subject> = rows.iter().map(|row| row.of).collect();
         for run in runs.iter_mut().filter(|run| run.seed == seed) {
             run.why.retain(|row| !fresh.contains(&row.of));
             run.why.extend(rows.iter().cloned());
@@ -383,7 +383,7 @@ impl RunDir {
     ///
     /// # Errors
     /// If the system refuses.
-    pub fn draw(file: &Path, about: &About, runs: &[RunRecord]) -> Result<(), RecordError> {
+    pub fn draw(file: &Path, about: &RunStart, runs: &[RunRecord]) -> Result<(), RecordError> {
         let summary = Summary::of(about, runs);
         write_whole(file, crate::report::render(about, &summary, runs))
     }

@@ -6,7 +6,7 @@
 
 use super::manifest::{MANIFEST_FORMAT, Manifest};
 use super::{RecordError, unfinished};
-use crate::about::About;
+use crate::about::RunStart;
 use crate::columns::{HOSTS, RUNS, Records, TABLES};
 use crate::rows::RunRecord;
 use crate::summary::{SUMMARY_FORMAT, Summary};
@@ -29,7 +29,7 @@ pub(super) fn manifest(dir: &Path) -> Result<Manifest, RecordError> {
     Ok(manifest)
 }
 
-pub(crate) fn run_dir(dir: &Path) -> Result<(About, Vec<RunRecord>), RecordError> {
+pub(crate) fn run_dir(dir: &Path) -> Result<(RunStart, Vec<RunRecord>), RecordError> {
     let about = manifest(dir)?.about();
     let (mut runs, lacks) = tables(dir)?;
     for (turn, seed) in about.seeds.iter().enumerate() {
@@ -39,7 +39,7 @@ pub(crate) fn run_dir(dir: &Path) -> Result<(About, Vec<RunRecord>), RecordError
             runs.insert(turn.min(runs.len()), run);
         }
     }
-    Ok((About { lacks, ..about }, runs))
+    Ok((RunStart { lacks, ..about }, runs))
 }
 
 /// What was saved of a seed.

@@ -5,7 +5,7 @@
 //! moment between two renames.
 
 use super::RunDir;
-use crate::about::About;
+use crate::about::RunStart;
 use crate::error::RecordError;
 use crate::rows::RunRecord;
 use forebay_units::Time;
@@ -29,13 +29,13 @@ pub(super) fn folder(dir: &Path, seed: u64) -> PathBuf {
 /// If the system refuses; what was saved before stays.
 pub fn save(
     dir: &Path,
-    about: &About,
+    about: &RunStart,
     run: &RunRecord,
     stop: &dyn Fn() -> bool,
 ) -> Result<(), RecordError> {
     let named = folder(dir, run.seed);
     let new = named.with_extension("new");
-    let about = About { seeds: vec![run.seed], ..about.clone() };
+    let about = RunStart { seeds: vec![run.seed], ..about.clone() };
     let written = remove(&new).and_then(|()| {
         fs::create_dir_all(&new).map_err(|e| RecordError::io("create", &new, e))?;
         let mut tables = RunDir::begin(None, new.clone(), &about)?;

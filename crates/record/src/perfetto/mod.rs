@@ -8,7 +8,7 @@
 
 mod wire;
 
-use crate::about::About;
+use crate::about::RunStart;
 use crate::memory_series::{MemorySample, MemorySeries};
 use crate::rows::{FlowRow, RpcRow, RunRecord, Series};
 use forebay_units::{Time, human};
@@ -19,7 +19,7 @@ use wire::Packets;
 pub const FILE: &str = "trace.pftrace";
 
 /// The trace of all runs, the bytes of one file.
-pub fn trace(about: &About, runs: &[RunRecord]) -> Vec<u8> {
+pub fn trace(about: &RunStart, runs: &[RunRecord]) -> Vec<u8> {
     let mut out = Packets::default();
     for (number, run) in runs.iter().enumerate() {
         let process = out.track(|track| {
@@ -139,7 +139,7 @@ fn rpc(row: &RpcRow, server: &str, end: Time) -> Slice {
     }
 }
 
-fn faults(out: &mut Packets, process: u64, about: &About, end: Time) {
+fn faults(out: &mut Packets, process: u64, about: &RunStart, end: Time) {
     let slices = about.faults.iter().map(|fault| Slice {
         from: fault.from,
         to: fault.to.unwrap_or(end),

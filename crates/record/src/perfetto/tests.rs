@@ -120,7 +120,7 @@ fn flows_at_once_have_tracks_of_their_own_and_what_did_not_end_ends_with_the_run
         end: Time::from_ps(9_000_000),
         ..RunRecord::default()
     };
-    let (events, tracks) = decoded(&trace(&About::default(), &[run]));
+    let (events, tracks) = decoded(&trace(&RunStart::default(), &[run]));
     let of = |name: &str| -> Vec<(u64, u64)> {
         let track = tracks.iter().find(|(_, n)| *n == name).unwrap().0;
         events.iter().filter(|e| e.2 == *track).map(|e| (e.0, e.1)).collect()
@@ -143,7 +143,7 @@ fn a_series_is_a_counter_and_a_fault_a_slice() {
     let run =
         RunRecord { series: vec![series], end: Time::from_ps(9_000_000), ..RunRecord::default() };
     let fault = FaultSpan { what: "a-tor down".into(), from: Time::from_ps(3_000_000), to: None };
-    let about = About { faults: vec![fault], ..About::default() };
+    let about = RunStart { faults: vec![fault], ..RunStart::default() };
     let bytes = trace(&about, &[run]);
     let (events, tracks) = decoded(&bytes);
     assert_eq!(tracks.values().filter(|name| *name == "tor->a queue").count(), 1);

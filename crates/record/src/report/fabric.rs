@@ -36,7 +36,7 @@ struct Measure {
     full: f64,
     text: fn(f64) -> String,
     /// The measure in each interval.
-    over_time: over_time::What,
+    over_time: over_time::RowContent,
 }
 
 impl Measure {
@@ -100,7 +100,7 @@ fn bundles(run: &RunRecord) -> Option<Bundles> {
 
 /// Utilisation, and what else happened anywhere.
 fn measures(runs: &[RunRecord], bundles: &Bundles) -> Vec<Measure> {
-    use over_time::What;
+    use over_time::RowContent;
     let over_runs = |of: fn(&PortRow) -> f64, join: fn(f64, f64) -> f64| -> Vec<Option<f64>> {
         let mut all = vec![None; bundles.all.len()];
         for run in runs {
@@ -119,42 +119,42 @@ fn measures(runs: &[RunRecord], bundles: &Bundles) -> Vec<Measure> {
             values: over_runs(|port| port.max_queue.get() as f64, f64::max),
             full: 0.0,
             text: |n| bytes(n as u64),
-            over_time: What::Queue,
+            over_time: RowContent::Queue,
         },
         Measure {
             name: "Packets dropped or lost",
             values: over_runs(|port| (port.dropped_packets + port.lost_packets) as f64, add),
             full: 0.0,
             text: whole,
-            over_time: What::Dropped,
+            over_time: RowContent::Dropped,
         },
         Measure {
             name: "Packets marked",
             values: over_runs(|port| port.marked_packets as f64, add),
             full: 0.0,
             text: whole,
-            over_time: What::Marked,
+            over_time: RowContent::Marked,
         },
         Measure {
             name: "Packets trimmed",
             values: over_runs(|port| port.trimmed_packets as f64, add),
             full: 0.0,
             text: whole,
-            over_time: What::Trimmed,
+            over_time: RowContent::Trimmed,
         },
         Measure {
             name: "Credits dropped",
             values: over_runs(|port| port.dropped_credits as f64, add),
             full: 0.0,
             text: whole,
-            over_time: What::Credits,
+            over_time: RowContent::Credits,
         },
         Measure {
             name: "Time paused",
             values: over_runs(|port| port.paused.as_secs_f64() * 1e6, add),
             full: 0.0,
             text: micro,
-            over_time: What::Paused,
+            over_time: RowContent::Paused,
         },
     ];
     let mut sums = vec![(0.0, 0_u32); bundles.all.len()];
@@ -170,7 +170,7 @@ fn measures(runs: &[RunRecord], bundles: &Bundles) -> Vec<Measure> {
         values: sums.into_iter().map(mean).collect(),
         full: 1.0,
         text: percent,
-        over_time: What::Busy,
+        over_time: RowContent::Busy,
     }];
     all.extend(others.into_iter().filter_map(|measure| {
         let full = measure.values.iter().flatten().copied().fold(0.0, f64::max);

@@ -2,7 +2,7 @@
 
 use super::cdf::{Class, Words, pair};
 use super::{Figure, WIDE};
-use crate::about::About;
+use crate::about::RunStart;
 use crate::human::{bytes, count, sig3};
 use crate::rows::{FlowRow, RunRecord};
 use crate::stats::{Estimate, quantile};
@@ -36,7 +36,7 @@ fn bin_of(size: u64) -> i64 {
 }
 
 pub(super) fn completed<'a>(
-    about: &'a About,
+    about: &'a RunStart,
     run: &'a RunRecord,
 ) -> impl Iterator<Item = &'a FlowRow> {
     run.flows.iter().filter(|flow| measured(flow, about.warmup) && flow.delivered.is_some())
@@ -44,7 +44,7 @@ pub(super) fn completed<'a>(
 
 /// The figure for each entry of the traffic if there are several, since their flows are not alike; else the one of all flows.
 pub(super) fn by_size_and_traffic(
-    about: &About,
+    about: &RunStart,
     summary: &Summary,
     runs: &[RunRecord],
 ) -> Vec<Figure> {
@@ -61,7 +61,7 @@ pub(super) fn by_size_and_traffic(
     figures
 }
 
-pub(super) fn bins(about: &About, runs: &[RunRecord], entry: Option<u16>) -> Vec<Bin> {
+pub(super) fn bins(about: &RunStart, runs: &[RunRecord], entry: Option<u16>) -> Vec<Bin> {
     let mut by_bin: BTreeMap<i64, (Vec<u64>, Vec<Vec<f64>>)> = Default::default();
     for (seed, run) in runs.iter().enumerate() {
         let of = |flow: &&FlowRow| entry.is_none_or(|entry| flow.traffic == entry);
@@ -91,7 +91,7 @@ pub(super) fn bins(about: &About, runs: &[RunRecord], entry: Option<u16>) -> Vec
 
 /// Slowdown against flow size, with the number of flows below; none if all flows are of about one
 /// size, where the distribution says it all.
-fn by_size(about: &About, runs: &[RunRecord], entry: Option<u16>) -> Option<Figure> {
+fn by_size(about: &RunStart, runs: &[RunRecord], entry: Option<u16>) -> Option<Figure> {
     let bins = bins(about, runs, entry);
     let (first, last) = (bins.first()?, bins.last()?);
     if bins.len() == 1 {
@@ -196,7 +196,7 @@ fn count_strip(chart: &mut Chart, bins: &[Bin]) {
 }
 
 /// Size classes of the flows over one kind of transport, or of all flows.
-fn classes(about: &About, runs: &[RunRecord], transport: Option<&str>) -> Vec<Class> {
+fn classes(about: &RunStart, runs: &[RunRecord], transport: Option<&str>) -> Vec<Class> {
     let of = |flow: &&FlowRow| transport.is_none() || about.transport_of(flow.traffic) == transport;
     let class = |bounds| {
         let mut sorted: Vec<f64> = runs
@@ -213,7 +213,7 @@ fn classes(about: &About, runs: &[RunRecord], transport: Option<&str>) -> Vec<Cl
 }
 
 /// Kinds of transport of the completed flows.
-pub(super) fn transports(about: &About, runs: &[RunRecord]) -> BTreeSet<&'static str> {
+pub(super) fn transports(about: &RunStart, runs: &[RunRecord]) -> BTreeSet<&'static str> {
     let flows = runs.iter().flat_map(|run| completed(about, run));
     let entries: BTreeSet<u16> = flows.map(|flow| flow.traffic).collect();
     entries.into_iter().filter_map(|entry| about.transport_of(entry)).collect()
@@ -232,7 +232,7 @@ pub(super) fn over(transport: Option<&str>) -> String {
 
 /// The distribution of slowdown in each size class: from below, and its tail from above. Of several transports each has a figure, since their
 /// flows are not alike.
-pub(super) fn distributions(about: &About, runs: &[RunRecord]) -> Vec<Figure> {
+pub(super) fn distributions(about: &RunStart, runs: &[RunRecord]) -> Vec<Figure> {
     let transports = transports(about, runs);
     let each: Vec<Option<&str>> = match transports.len() {
         0 | 1 => vec![None],
@@ -246,7 +246,7 @@ pub(super) fn distributions(about: &About, runs: &[RunRecord]) -> Vec<Figure> {
     figures
 }
 
-fn distribution(about: &About, runs: &[RunRecord], transport: Option<&str>) -> Option<Figure> {
+fn distribution(about: &RunStart, runs: &[RunRecord], transport: Option<&str>) -> Option<Figure> {
     let classes = classes(about, runs, transport);
     let words = Words {
         things: "flows",

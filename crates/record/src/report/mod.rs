@@ -18,7 +18,7 @@ mod tables;
 mod why;
 mod worst_flows;
 
-use crate::about::About;
+use crate::about::RunStart;
 use crate::human::micros;
 use crate::rows::RunRecord;
 use crate::summary::Summary;
@@ -63,7 +63,7 @@ impl Figure {
 }
 
 /// The page. `runs` are those that `summary` was made of.
-pub fn render(about: &About, summary: &Summary, runs: &[RunRecord]) -> String {
+pub fn render(about: &RunStart, summary: &Summary, runs: &[RunRecord]) -> String {
     let mut body = tables::tiles(summary);
     for figure in host::figures(summary, runs) {
         body.push_str(&figure.html());

@@ -2,7 +2,7 @@
 //! reader picks without any script.
 
 use super::{Figure, WIDE, micro, pretty};
-use crate::about::About;
+use crate::about::RunStart;
 use crate::human::{bytes_f, gbps, percent, sig3, trim};
 use crate::rows::{Quantity, RunRecord, Series};
 use crate::svg::{Axis, Chart, Margins, Plot, esc, plain, round_up, text_width, time_unit};
@@ -71,7 +71,7 @@ struct Frame<'a> {
 
 /// Sections with one figure for each quantity and unit, in order of first appearance, for each of the first seeds that have series, and what
 /// picks one of them; `None` if no seed has any.
-pub(super) fn sections(about: &About, runs: &[RunRecord]) -> Option<String> {
+pub(super) fn sections(about: &RunStart, runs: &[RunRecord]) -> Option<String> {
     let sampled: Vec<&RunRecord> =
         runs.iter().filter(|run| run.series.iter().any(|s| !s.values.is_empty())).collect();
     let (frames, flat): (Vec<Frame>, Vec<Frame>) =
@@ -205,7 +205,7 @@ fn colour(series: &Series, place: usize) -> usize {
 }
 
 fn figure(
-    about: &About,
+    about: &RunStart,
     run: &RunRecord,
     frame: &Frame,
     (id, first): (String, bool),
@@ -360,7 +360,7 @@ const CELL: (f64, f64) = (4.0, 18.0);
 
 /// A strip for each series, its colour the share of the largest value: what would be saw-teeth over one another as lines.
 fn strips(
-    about: &About,
+    about: &RunStart,
     run: &RunRecord,
     frame: &Frame,
     (id, first): (String, bool),
@@ -461,7 +461,7 @@ fn strips(
 }
 
 /// Shades the time of each fault.
-fn shade_faults(plot: &mut Plot, about: &About, end_us: f64) {
+fn shade_faults(plot: &mut Plot, about: &RunStart, end_us: f64) {
     let (top, bottom) = (plot.frame.top, plot.frame.bottom);
     for fault in about.faults.iter().filter(|fault| us(fault.from) < end_us) {
         let from = plot.x.px(us(fault.from));
@@ -481,7 +481,7 @@ fn fault_class(what: &str) -> &'static str {
 }
 
 /// The first faults of a colour by name, for the legend.
-fn named_faults(about: &About, class: &str) -> Option<String> {
+fn named_faults(about: &RunStart, class: &str) -> Option<String> {
     let mut names: Vec<&str> = Vec::new();
     for fault in about.faults.iter().filter(|fault| fault_class(&fault.what) == class) {
         if !names.contains(&fault.what.as_str()) {

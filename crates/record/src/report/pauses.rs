@@ -14,7 +14,7 @@ use std::fmt::Write;
 const MOST: usize = 16;
 
 /// A port, or a class of it, all seeds together. `row` names who was paused; headroom and drops are of the ingress port that paused it.
-struct Paused {
+struct PausedPort {
     row: ClassPauseRow,
     class: Option<u8>,
 }
@@ -39,7 +39,7 @@ pub(super) fn table(runs: &[RunRecord]) -> Option<Figure> {
          <th class=\"num\">Paused<th class=\"num\">Frames<th class=\"num\">Headroom used<th class=\"num\">Dropped\
          {watchdog}</tr></thead><tbody>"
     );
-    for Paused { row, class } in &rows {
+    for PausedPort { row, class } in &rows {
         let _ = write!(plot, "<tr><th>{} → {}", esc(&row.node), esc(&row.peer));
         if by_class {
             let class = class.map_or("all".into(), |class| class.to_string());
@@ -102,7 +102,7 @@ fn deadlocks(runs: &[RunRecord]) -> String {
 }
 
 /// Everything that may have been paused: classes where they were paused one by one, else whole ports.
-fn rows(runs: &[RunRecord]) -> Vec<Paused> {
+fn rows(runs: &[RunRecord]) -> Vec<PausedPort> {
     let mut all: BTreeMap<(String, String, Option<u8>), ClassPauseRow> = BTreeMap::new();
     let mut add = |class: Option<u8>, one: &ClassPauseRow| {
         let key = (one.node.clone(), one.peer.clone(), class);
@@ -140,6 +140,6 @@ fn rows(runs: &[RunRecord]) -> Vec<Paused> {
         }
     }
     let named =
-        |((node, peer, class), row)| Paused { row: ClassPauseRow { node, peer, ..row }, class };
+        |((node, peer, class), row)| PausedPort { row: ClassPauseRow { node, peer, ..row }, class };
     all.into_iter().map(named).collect()
 }

@@ -4,7 +4,7 @@ use super::Figure;
 use super::cdf::{Class, Words, pair};
 use super::micro;
 use super::tables::marked;
-use crate::about::About;
+use crate::about::RunStart;
 use crate::human::{count, gbps, sig2, sig3};
 use crate::rows::{RpcRow, RunRecord};
 use crate::stats::Estimate;
@@ -13,7 +13,7 @@ use crate::svg::{esc, time_unit};
 use std::fmt::Write;
 
 /// Latency of measured RPCs by traffic entry.
-pub(super) fn distribution(about: &About, runs: &[RunRecord]) -> Option<Figure> {
+pub(super) fn distribution(about: &RunStart, runs: &[RunRecord]) -> Option<Figure> {
     let mut entries: Vec<u16> = runs
         .iter()
         .flat_map(|r| &r.connections)

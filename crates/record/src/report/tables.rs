@@ -1,15 +1,15 @@
 //! The report's words and tables: headline, key numbers, size classes, seeds, settings, definitions.
 
 use super::{micro, pretty};
-use crate::about::About;
+use crate::about::RunStart;
 use crate::columns::IDEAL_FCT_DEFINITION;
 use crate::human;
 use crate::human::{bytes, count, percent, sig2, sig3};
 use crate::rows::{RunRecord, WaitsFor};
 use crate::stats::Estimate;
 use crate::summary::{
-    CENSORED, CollectiveClass, CollectiveSummary, FCT_DEFINITION, FEW_FLOWS, FlowClass, Left,
-    QUANTILE_DEFINITION, RpcSummary, Status, Summary,
+    CENSORED, CollectiveClass, CollectiveSummary, FCT_DEFINITION, FEW_FLOWS, FlowClass,
+    QUANTILE_DEFINITION, RpcSummary, Status, Summary, UnfinishedFlows,
 };
 use crate::svg::esc;
 use std::fmt::Write;
@@ -22,7 +22,7 @@ fn plural(n: usize) -> &'static str {
 }
 
 /// Name, verdict and the facts that identify the run.
-pub(super) fn header(about: &About, summary: &Summary) -> String {
+pub(super) fn header(about: &RunStart, summary: &Summary) -> String {
     let ends = || summary.runs.iter().map(|run| run.end_us);
     let (first, last) = (ends().fold(f64::INFINITY, f64::min), ends().fold(0.0, f64::max));
     let simulated = match summary.runs.len() {
@@ -71,7 +71,7 @@ pub(super) fn header(about: &About, summary: &Summary) -> String {
 const FAULTS: usize = 3;
 
 /// A few sentences: did it work, what stood in the way, how well, and at what price.
-pub(super) fn verdict(about: &About, summary: &Summary) -> String {
+pub(super) fn verdict(about: &RunStart, summary: &Summary) -> String {
     // What stood in the way of everything comes first.
     let mut said: Vec<String> = stood_still(summary).into_iter().collect();
     said.extend(faults(about, summary));
@@ -95,7 +95,7 @@ pub(super) fn verdict(about: &About, summary: &Summary) -> String {
 }
 
 /// Faults of cables, their times, and the number of packets that they cost.
-fn faults(about: &About, summary: &Summary) -> Option<String> {
+fn faults(about: &RunStart, summary: &Summary) -> Option<String> {
     let ms = |at: forebay_units::Time| micro(at.as_ps() as f64 / 1e6);
     let one = |fault: &crate::about::FaultSpan| match fault.to {
         Some(to) => format!("{} from {} to {}", fault.what, ms(fault.from), ms(to)),
@@ -139,7 +139,7 @@ fn flows(summary: &Summary) -> Option<String> {
             format!("All {} flows of {seeds} seed{} completed.", count(finite), plural(seeds))
         }
         (_, late) => {
-            let waiting = summary.left.as_ref().map(Left::words);
+            let waiting = summary.left.as_ref().map(UnfinishedFlows::words);
             let waiting = waiting.filter(|words| !words.is_empty());
             let waiting = waiting.map_or(String::new(), |words| format!(" They wait: {words}."));
             format!(
@@ -301,7 +301,7 @@ fn rpcs(rpc: &RpcSummary) -> String {
 }
 
 /// Doubts of a careful reader.
-fn cautions(about: &About, summary: &Summary) -> String {
+fn cautions(about: &RunStart, summary: &Summary) -> String {
     let mut said: Vec<String> = Vec::new();
     if !about.lacks.is_empty() {
         said.push(format!(
@@ -877,7 +877,7 @@ pub(super) fn seeds(summary: &Summary) -> String {
 }
 
 /// Each entry of the traffic: what it is, and how many flows of which sizes it came to.
-fn traffic(about: &About, runs: &[RunRecord]) -> Vec<(String, String)> {
+fn traffic(about: &RunStart, runs: &[RunRecord]) -> Vec<(String, String)> {
     let entry = |(i, what): (u16, &String)| {
         let flows = || runs.iter().flat_map(|run| &run.flows).filter(|flow| flow.traffic == i);
         let mut sizes: Vec<u64> =
@@ -904,7 +904,7 @@ fn traffic(about: &About, runs: &[RunRecord]) -> Vec<(String, String)> {
 }
 
 /// Settings, definitions, how to make it again.
-pub(super) fn reference(about: &About, runs: &[RunRecord]) -> String {
+pub(super) fn reference(about: &RunStart, runs: &[RunRecord]) -> String {
     let mut html = String::from("<section id=\"settings\"><h2>Settings that matter</h2>");
     let all: Vec<(String, String)> =
         traffic(about, runs).into_iter().chain(about.settings.iter().cloned()).collect();

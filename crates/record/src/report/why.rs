@@ -4,13 +4,15 @@
 //! Each bar opens to the table of its parts, without a script.
 
 use super::{micro, pretty};
-use crate::about::About;
+use crate::about::RunStart;
 use crate::human::{bytes, count, counted, percent, sig3};
 use crate::rows::{FlowRow, RpcRow, RunRecord};
 use crate::summary::{class_bounds, class_name, in_class, measured};
 use crate::svg::{Axis, esc, plain, px, time_unit};
 use crate::tiers::kind;
-use crate::why::{By, Family, Line, Part, Repair, Whose, WhyRow, is_explained, lines, sentence};
+use crate::why::{
+    Family, Line, Part, PortGrouping, Repair, Subject, WhyRow, is_explained, lines, sentence,
+};
 use forebay_units::Span;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -39,13 +41,13 @@ enum Item<'a> {
 
 /// One that is explained.
 #[derive(Clone, Copy)]
-struct Of<'a> {
+struct ExplainedFlow<'a> {
     run: &'a RunRecord,
     item: Item<'a>,
     rows: &'a [WhyRow],
 }
 
-impl<'a> Of<'a> {
+impl<'a> ExplainedFlow<'a> {
     fn flow(&self) -> Option<&'a FlowRow> {
         match self.item {
             Item::Flow(flow) => Some(flow),
@@ -110,7 +112,7 @@ struct Words {
 }
 
 impl Words {
-    fn of(explained: &[Of<'_>]) -> Self {
+    fn of(explained: &[ExplainedFlow<'_>]) -> Self {
         let rpcs = explained.iter().filter(|of| of.is_rpc()).count();
         match rpcs {
             0 => Self { items: "flows", time: "FCT", files: "why.csv" },
@@ -127,7 +129,7 @@ impl Words {
 }
 
 /// The section; none if no completion time was explained.
-pub(super) fn section(about: &About, runs: &[RunRecord]) -> Option<String> {
+pub(super) fn section(about: &RunStart, runs: &[RunRecord]) -> Option<String> {
     let explained = explained(runs);
     if explained.is_empty() {
         return None;
@@ -192,22 +194,22 @@ pub(super) fn section(about: &About, runs: &[RunRecord]) -> Option<String> {
     Some(html)
 }
 
-fn explained(runs: &[RunRecord]) -> Vec<Of<'_>> {
+fn explained(runs: &[RunRecord]) -> Vec<ExplainedFlow<'_>> {
     let all = runs
         .iter()
         .flat_map(|run| run.why.chunk_by(|a, b| a.of == b.of).map(move |rows| (run, rows)));
-    let item = |run: &'_ RunRecord, whose: Whose| match whose {
-        Whose::Flow(flow) => run.flows.binary_search_by_key(&flow, |row| row.flow).ok(),
-        Whose::Rpc(rpc) => Some(rpc as usize).filter(|at| *at < run.rpcs.len()),
+    let item = |run: &'_ RunRecord, whose: Subject| match whose {
+        Subject::Flow(flow) => run.flows.binary_search_by_key(&flow, |row| row.flow).ok(),
+        Subject::Rpc(rpc) => Some(rpc as usize).filter(|at| *at < run.rpcs.len()),
     };
     let of = |run, rows: &'_ [WhyRow]| Some((item(run, rows[0].of)?, rows[0].of));
     let found = all.filter_map(|(run, rows)| Some((run, rows, of(run, rows)?)));
     let found = found.map(|(run, rows, (at, whose))| {
         let item = match whose {
-            Whose::Flow(_) => Item::Flow(&run.flows[at]),
-            Whose::Rpc(number) => Item::Rpc(number, &run.rpcs[at]),
+            Subject::Flow(_) => Item::Flow(&run.flows[at]),
+            Subject::Rpc(number) => Item::Rpc(number, &run.rpcs[at]),
         };
-        Of { run, item, rows }
+        ExplainedFlow { run, item, rows }
     });
     found.collect()
 }
@@ -217,7 +219,7 @@ struct Class<'a> {
     name: String,
     which: String,
     slowest: bool, // and there are others
-    flows: Vec<Of<'a>>,
+    flows: Vec<ExplainedFlow<'a>>,
 }
 
 impl Class<'_> {
@@ -231,18 +233,23 @@ impl Class<'_> {
 }
 
 /// Size classes with explained flows, and RPCs; of those that are explained as a whole the slowest 1 % too.
-fn classes<'a>(about: &About, runs: &[RunRecord], explained: &[Of<'a>]) -> Vec<Class<'a>> {
+fn classes<'a>(
+    about: &RunStart,
+    runs: &[RunRecord],
+    explained: &[ExplainedFlow<'a>],
+) -> Vec<Class<'a>> {
     let mut classes = Vec::new();
     for bounds in class_bounds(about) {
-        let here = |of: &&Of<'_>| of.flow().is_some_and(|flow| in_class(flow.size, bounds));
-        let flows: Vec<Of<'a>> = explained.iter().filter(here).copied().collect();
+        let here =
+            |of: &&ExplainedFlow<'_>| of.flow().is_some_and(|flow| in_class(flow.size, bounds));
+        let flows: Vec<ExplainedFlow<'a>> = explained.iter().filter(here).copied().collect();
         let there = |flow: &&FlowRow| {
             is_explained(flow) && measured(flow, about.warmup) && in_class(flow.size, bounds)
         };
         let all = runs.iter().flat_map(|run| &run.flows).filter(there).count();
         add_class(&mut classes, class_name(bounds), flows, all);
     }
-    let rpcs: Vec<Of<'a>> = explained.iter().filter(|of| of.is_rpc()).copied().collect();
+    let rpcs: Vec<ExplainedFlow<'a>> = explained.iter().filter(|of| of.is_rpc()).copied().collect();
     let there = |rpc: &&RpcRow| rpc.latency().is_some() && rpc.issued >= about.warmup;
     let all = runs.iter().flat_map(|run| &run.rpcs).filter(there).count();
     add_class(&mut classes, "RPCs".into(), rpcs, all);
@@ -250,7 +257,12 @@ fn classes<'a>(about: &About, runs: &[RunRecord], explained: &[Of<'a>]) -> Vec<C
 }
 
 /// Adds a class of so many, of which some are explained.
-fn add_class<'a>(classes: &mut Vec<Class<'a>>, name: String, mut flows: Vec<Of<'a>>, all: usize) {
+fn add_class<'a>(
+    classes: &mut Vec<Class<'a>>,
+    name: String,
+    mut flows: Vec<ExplainedFlow<'a>>,
+    all: usize,
+) {
     let Some(first) = flows.first() else { return };
     let noun = if first.is_rpc() { "RPC" } else { "flow" };
     let whole = flows.len() >= all;
@@ -342,8 +354,8 @@ impl Bars {
         lines
     }
 
-    fn legend(&self, explained: &[Of<'_>]) -> String {
-        let lines = lines(explained.iter().flat_map(|of| of.rows), By::Tier);
+    fn legend(&self, explained: &[ExplainedFlow<'_>]) -> String {
+        let lines = lines(explained.iter().flat_map(|of| of.rows), PortGrouping::Tier);
         let mut html = String::from("<div class=\"legend\">");
         let mut path = false;
         for line in self.ordered(lines) {
@@ -393,7 +405,7 @@ impl Bars {
 
     fn class(&self, class: &Class<'_>, width: f64, open: bool) -> String {
         let rows: Vec<&WhyRow> = class.flows.iter().flat_map(|of| of.rows).collect();
-        let lines = self.ordered(lines(rows.iter().copied(), By::Tier));
+        let lines = self.ordered(lines(rows.iter().copied(), PortGrouping::Tier));
         let sum: u128 = lines.iter().map(|line| line.ps).sum();
         let mean = micro(sum as f64 / 1e6 / class.flows.len() as f64);
         let times = format!("{}× ideal", sig3(class.stretch()));
@@ -402,8 +414,8 @@ impl Bars {
         row.html(&self.stack(&lines, width), &table, open)
     }
 
-    fn one(&self, of: &Of<'_>, seeds: bool) -> String {
-        let lines = self.ordered(lines(of.rows, By::Port));
+    fn one(&self, of: &ExplainedFlow<'_>, seeds: bool) -> String {
+        let lines = self.ordered(lines(of.rows, PortGrouping::Port));
         let seed = if seeds { format!(", seed {}", of.run.seed) } else { String::new() };
         let row = Row {
             who: format!("{}, {}{seed}", of.name(), of.size()),
@@ -415,10 +427,10 @@ impl Bars {
     }
 
     /// Ports that cost most, all explained flows and RPCs together.
-    fn ports(&self, explained: &[Of<'_>], items: &str) -> String {
+    fn ports(&self, explained: &[ExplainedFlow<'_>], items: &str) -> String {
         let lines = lines(
             explained.iter().flat_map(|of| of.rows).filter(|row| !row.port.is_empty()),
-            By::Port,
+            PortGrouping::Port,
         );
         let mut ports: BTreeMap<String, Vec<Line>> = BTreeMap::new();
         for line in lines {
@@ -450,20 +462,20 @@ impl Bars {
 
 /// How long a flow stood ahead of others.
 #[derive(Default)]
-struct Ahead<'a> {
+struct QueuedAhead<'a> {
     ps: u128,
     ports: BTreeSet<&'a str>,
-    held: BTreeSet<Whose>,
+    held: BTreeSet<Subject>,
 }
 
 /// Flows whose packets stood ahead of others', by the time that they took.
-fn ahead(explained: &[Of<'_>]) -> String {
-    let mut ahead: BTreeMap<(u64, u32), Ahead<'_>> = BTreeMap::new(); // by seed and flow
+fn ahead(explained: &[ExplainedFlow<'_>]) -> String {
+    let mut ahead: BTreeMap<(u64, u32), QueuedAhead<'_>> = BTreeMap::new(); // by seed and flow
     let mut runs: BTreeMap<u64, &RunRecord> = BTreeMap::new();
     for of in explained {
         runs.insert(of.run.seed, of.run);
         for row in of.rows {
-            let Some(other) = row.behind.filter(|other| Whose::Flow(*other) != row.of) else {
+            let Some(other) = row.behind.filter(|other| Subject::Flow(*other) != row.of) else {
                 continue;
             };
             let of = ahead.entry((of.run.seed, other)).or_default();
@@ -481,7 +493,7 @@ fn ahead(explained: &[Of<'_>]) -> String {
     } else {
         html.push_str(&times(most));
     }
-    for ((seed, flow), Ahead { ps, ports, held }) in ahead.into_iter().take(WORST) {
+    for ((seed, flow), QueuedAhead { ps, ports, held }) in ahead.into_iter().take(WORST) {
         let run = runs[&seed];
         let host = |at: u32| run.hosts.get(at as usize).map_or("?", String::as_str);
         let ends = run.flows.binary_search_by_key(&flow, |row| row.flow).ok().map(|at| {
@@ -581,7 +593,7 @@ impl Row {
 }
 
 /// The parts of so many flows or RPCs as one.
-fn table(bars: &Bars, of: &Of<'_>, lines: &[Line], flows: usize) -> String {
+fn table(bars: &Bars, of: &ExplainedFlow<'_>, lines: &[Line], flows: usize) -> String {
     let sum = lines.iter().map(|line| line.ps).sum::<u128>().max(1);
     let head = if flows == 1 { "Time" } else { "Mean" };
     let mut html = format!(

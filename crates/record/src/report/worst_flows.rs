@@ -1,7 +1,7 @@
 //! The slowest flows, one by one: where to point a trace. Flows that have not ended come first.
 
 use super::Figure;
-use crate::about::About;
+use crate::about::RunStart;
 use crate::human::{bytes, count, sig3};
 use crate::rows::{FlowRow, RunRecord};
 use crate::summary::measured;
@@ -17,7 +17,7 @@ const OPEN: usize = 10;
 
 /// The measured flows that had not ended, those first that have waited longest for their size, and the completed ones with the largest slowdown
 /// of any seed.
-pub(super) fn table(about: &About, runs: &[RunRecord]) -> Option<Figure> {
+pub(super) fn table(about: &RunStart, runs: &[RunRecord]) -> Option<Figure> {
     let mut open: Vec<(&RunRecord, OpenFlow<'_>)> = runs
         .iter()
         .flat_map(|run| open_flows(run, about.warmup).into_iter().map(move |one| (run, one)))

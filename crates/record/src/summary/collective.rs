@@ -1,7 +1,7 @@
 //! Collectives in the summary: how long they took, and how well they used the links.
 
 use super::{Distribution, is_censored};
-use crate::about::About;
+use crate::about::RunStart;
 use crate::rows::{CollectiveRow, RunRecord};
 use crate::stats::{Estimate, mean};
 use forebay_units::Span;
@@ -51,7 +51,7 @@ pub struct CollectiveClass {
 }
 
 /// The collectives of a run; `None` if it has none.
-pub(super) fn summary(about: &About, runs: &[RunRecord]) -> Option<CollectiveSummary> {
+pub(super) fn summary(about: &RunStart, runs: &[RunRecord]) -> Option<CollectiveSummary> {
     let all = runs.iter().flat_map(|run| &run.collectives);
     let mut entries: Vec<u16> = all.map(|row| row.traffic).collect();
     entries.sort_unstable();
@@ -74,7 +74,7 @@ pub(super) fn summary(about: &About, runs: &[RunRecord]) -> Option<CollectiveSum
 
 fn class(
     name: String,
-    about: &About,
+    about: &RunStart,
     runs: &[RunRecord],
     member: impl Fn(&CollectiveRow) -> bool,
 ) -> CollectiveClass {
@@ -138,13 +138,13 @@ mod tests {
             collectives: vec![row, late],
             ..RunRecord::default()
         };
-        let about = About { seeds: vec![0], traffic: vec!["x".into()], ..About::default() };
+        let about = RunStart { seeds: vec![0], traffic: vec!["x".into()], ..RunStart::default() };
         let all = summary(&about, &[run]).unwrap().overall;
         assert_eq!((all.count, all.not_finished, all.censored), (1, 1, true));
         assert_eq!(all.completion_us.mean.mean, Some(100.0));
         // 1 MB in 100 us are 80 Gb/s. Each rank sends 2 (n - 1)/n of the size.
         assert_eq!((all.algbw_gbps.mean, all.busbw_gbps.mean), (Some(80.0), Some(120.0)));
         assert_eq!((all.wait_us.mean, all.last_rank.as_str()), (Some(3.0), "b"));
-        assert_eq!(summary(&About::default(), &[]), None);
+        assert_eq!(summary(&RunStart::default(), &[]), None);
     }
 }

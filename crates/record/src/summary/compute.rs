@@ -1,11 +1,11 @@
 //! From records to a summary. All sums run in record order, so the result is the same everywhere.
 
 use super::{
-    Absent, Distribution, FCT_DEFINITION, FlowClass, FlowCounts, LinkUse, Network,
+    Distribution, FCT_DEFINITION, FlowClass, FlowCounts, LinkUse, MissingResult, Network,
     QUANTILE_DEFINITION, RunFacts, SUMMARY_FORMAT, Status, Summary, Tier, Utilisation,
     combined_digest, hex, is_censored,
 };
-use crate::about::About;
+use crate::about::RunStart;
 use crate::columns::totals;
 use crate::human;
 use crate::rows::PortRow;
@@ -22,7 +22,7 @@ impl Summary {
     /// The summary of the simulations in `runs`, one for each seed of `about` in that order, or
     /// fewer if the run was interrupted. Flows that arrived before `about.warmup` are counted in
     /// [`FlowCounts::in_warmup`] and left out of FCT and slowdown.
-    pub fn of(about: &About, runs: &[RunRecord]) -> Self {
+    pub fn of(about: &RunStart, runs: &[RunRecord]) -> Self {
         let seeds: Vec<u64> = runs.iter().map(|run| run.seed).collect();
         let seeds_missing: Vec<u64> =
             about.seeds.iter().copied().filter(|seed| !seeds.contains(seed)).collect();
@@ -79,7 +79,7 @@ fn run_facts(run: &RunRecord) -> RunFacts {
     }
 }
 
-fn flow_counts(about: &About, runs: &[RunRecord]) -> FlowCounts {
+fn flow_counts(about: &RunStart, runs: &[RunRecord]) -> FlowCounts {
     let mut counts = FlowCounts::default();
     for run in runs {
         counts.total += run.flows.len() as u64 + run.not_started;
@@ -106,7 +106,7 @@ pub(crate) fn measured(flow: &FlowRow, warmup: Time) -> bool {
 
 fn flow_class(
     name: String,
-    about: &About,
+    about: &RunStart,
     runs: &[RunRecord],
     member: impl Fn(&FlowRow) -> bool,
 ) -> FlowClass {
@@ -159,7 +159,7 @@ fn note(count: u64, started: u64, fewest: u64, censored: bool) -> Option<String>
 }
 
 /// Bounds of the size classes: larger than the first, at most the second.
-pub(crate) fn class_bounds(about: &About) -> Vec<(Option<Bytes>, Option<Bytes>)> {
+pub(crate) fn class_bounds(about: &RunStart) -> Vec<(Option<Bytes>, Option<Bytes>)> {
     let upper = about.size_classes.iter().copied().map(Some).chain([None]);
     let lower = [None].into_iter().chain(about.size_classes.iter().copied().map(Some));
     lower.zip(upper).collect()
@@ -188,7 +188,7 @@ pub(crate) fn in_class(size: Bytes, (above, up_to): (Option<Bytes>, Option<Bytes
     above.is_none_or(|above| size > above) && up_to.is_none_or(|up_to| size <= up_to)
 }
 
-fn size_classes(about: &About, runs: &[RunRecord]) -> (Vec<FlowClass>, Vec<Absent>) {
+fn size_classes(about: &RunStart, runs: &[RunRecord]) -> (Vec<FlowClass>, Vec<MissingResult>) {
     let (mut classes, mut absent) = (Vec::new(), Vec::new());
     for bounds in class_bounds(about) {
         let mut class =
@@ -198,7 +198,7 @@ fn size_classes(about: &About, runs: &[RunRecord]) -> (Vec<FlowClass>, Vec<Absen
         if class.count > 0 {
             classes.push(class);
         } else {
-            absent.push(Absent { reason: absence(&class), name: class.name });
+            absent.push(MissingResult { reason: absence(&class), name: class.name });
         }
     }
     (classes, absent)
@@ -211,7 +211,7 @@ fn absence(class: &FlowClass) -> String {
     }
 }
 
-fn traffic_classes(about: &About, runs: &[RunRecord]) -> Vec<FlowClass> {
+fn traffic_classes(about: &RunStart, runs: &[RunRecord]) -> Vec<FlowClass> {
     let finite = runs.iter().flat_map(|run| &run.flows).filter(|flow| !flow.is_endless());
     let Some(last) = finite.map(|flow| flow.traffic).max().filter(|last| *last > 0) else {
         return Vec::new();
@@ -224,7 +224,7 @@ fn traffic_classes(about: &About, runs: &[RunRecord]) -> Vec<FlowClass> {
         .collect()
 }
 
-fn network(about: &About, runs: &[RunRecord]) -> Network {
+fn network(about: &RunStart, runs: &[RunRecord]) -> Network {
     let mut net = Network::default();
     let (mut drops, mut marks, mut losses, mut again) = (vec![], vec![], vec![], vec![]);
     let (mut timeouts, mut goodput, mut per_host) = (vec![], vec![], vec![]);
@@ -366,7 +366,7 @@ struct Load {
 
 /// The load between the first arrival after the warm-up and the last, of flows with an end; `None` if none of them is delivered in that
 /// time: a burst is no load. What arrives at the very end of the span is not in it, so that flows in equal steps count once each.
-fn load(about: &About, run: &RunRecord) -> Option<Load> {
+fn load(about: &RunStart, run: &RunRecord) -> Option<Load> {
     let flows = || run.flows.iter().filter(|flow| !flow.is_endless());
     let (from, to) = {
         let starts = || flows().map(|flow| flow.start).filter(|at| *at >= about.warmup);

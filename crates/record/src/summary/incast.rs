@@ -1,7 +1,7 @@
 //! Rounds of incasts: a query is answered when its last flow is.
 
 use super::{Distribution, is_censored};
-use crate::about::About;
+use crate::about::RunStart;
 use crate::rows::{FlowRow, RunRecord};
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +36,7 @@ fn fan_in(text: &str) -> Option<usize> {
 }
 
 /// The incasts of a run; `None` if it has none.
-pub(super) fn summary(about: &About, runs: &[RunRecord]) -> Option<IncastSummary> {
+pub(super) fn summary(about: &RunStart, runs: &[RunRecord]) -> Option<IncastSummary> {
     let entries: Vec<(u16, usize)> =
         (0..).zip(&about.traffic).filter_map(|(i, text)| Some((i, fan_in(text)?))).collect();
     if entries.is_empty() {
@@ -52,7 +52,7 @@ pub(super) fn summary(about: &About, runs: &[RunRecord]) -> Option<IncastSummary
     Some(IncastSummary { overall, traffic_classes })
 }
 
-fn class(about: &About, runs: &[RunRecord], entries: &[(u16, usize)]) -> IncastClass {
+fn class(about: &RunStart, runs: &[RunRecord], entries: &[(u16, usize)]) -> IncastClass {
     let mut all = IncastClass::default();
     let mut per_seed = Vec::new();
     for run in runs {
@@ -118,13 +118,13 @@ mod tests {
             ..RunRecord::default()
         };
         let traffic = vec!["incast of 2 x 1000B, 3 rounds".to_string()];
-        let about = About { seeds: vec![0], traffic, ..About::default() };
+        let about = RunStart { seeds: vec![0], traffic, ..RunStart::default() };
         let all = summary(&about, &[run]).unwrap().overall;
         assert_eq!((all.count, all.not_finished, all.censored), (2, 1, true));
         assert_eq!(
             (all.completion_us.p50.mean, all.completion_us.p99.mean),
             (Some(30.0), Some(50.0))
         );
-        assert_eq!(summary(&About::default(), &[]), None);
+        assert_eq!(summary(&RunStart::default(), &[]), None);
     }
 }

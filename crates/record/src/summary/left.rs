@@ -1,6 +1,6 @@
 //! Flows that had not ended when the run did: how many, what they waited for, and entries of traffic of which nothing came through.
 
-use crate::about::About;
+use crate::about::RunStart;
 use crate::human::{count, counted};
 use crate::rows::{FlowRow, RunRecord, UnfinishedRow, WaitsFor};
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// Flows that had not ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Left {
+pub struct UnfinishedFlows {
     /// Of those with an end, how many waited for what, summed over seeds, most first.
     pub waiting: Vec<LeftFlows>,
     /// Entries of traffic of which nothing came through though others did.
@@ -43,7 +43,7 @@ fn flow<'a>(run: &'a RunRecord, row: &UnfinishedRow) -> Option<&'a FlowRow> {
 }
 
 /// Unfinished flows of a run; `None` if all have ended, or the tables are of a version that did not list them.
-pub(super) fn left(about: &About, runs: &[RunRecord]) -> Option<Left> {
+pub(super) fn left(about: &RunStart, runs: &[RunRecord]) -> Option<UnfinishedFlows> {
     let mut counts: BTreeMap<WaitsFor, u64> = BTreeMap::new();
     for run in runs {
         for row in &run.unfinished {
@@ -58,13 +58,15 @@ pub(super) fn left(about: &About, runs: &[RunRecord]) -> Option<Left> {
         waits_for: what.key().into(),
         left_flows: flows,
     };
-    let left =
-        Left { waiting: waiting.into_iter().map(one).collect(), shut_out: shut_out(about, runs) };
-    (left != Left::default()).then_some(left)
+    let left = UnfinishedFlows {
+        waiting: waiting.into_iter().map(one).collect(),
+        shut_out: shut_out(about, runs),
+    };
+    (left != UnfinishedFlows::default()).then_some(left)
 }
 
 /// Entries of which no flow had delivered a byte by the end, all of them having begun in the first half of the run, though flows of others had.
-fn shut_out(about: &About, runs: &[RunRecord]) -> Vec<ShutOut> {
+fn shut_out(about: &RunStart, runs: &[RunRecord]) -> Vec<ShutOut> {
     #[derive(Default)]
     struct Entry {
         flows: u64,
@@ -108,7 +110,7 @@ fn shut_out(about: &About, runs: &[RunRecord]) -> Vec<ShutOut> {
     entries.into_iter().filter_map(out).collect()
 }
 
-impl Left {
+impl UnfinishedFlows {
     /// `198 for the congestion window; 5 for ACKs, or a retransmission timeout`; empty where nothing is known.
     pub fn words(&self) -> String {
         let one = |of: &LeftFlows| {
@@ -174,7 +176,7 @@ mod tests {
             end: Time::from_ps(1_000),
             ..RunRecord::default()
         };
-        let about = About { traffic: vec!["a".into(), "b".into()], ..About::default() };
+        let about = RunStart { traffic: vec!["a".into(), "b".into()], ..RunStart::default() };
         let found = left(&about, std::slice::from_ref(&run)).unwrap();
         assert_eq!(
             found.shut_out.iter().map(ShutOut::sentence).collect::<Vec<_>>(),

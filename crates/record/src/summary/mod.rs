@@ -15,7 +15,7 @@ mod text;
 pub use crate::stats::hex;
 pub use collective::{COLLECTIVE_DEFINITION, CollectiveClass, CollectiveSummary};
 pub use incast::{IncastClass, IncastSummary};
-pub use left::{Left, LeftFlows, ShutOut};
+pub use left::{LeftFlows, ShutOut, UnfinishedFlows};
 pub use memory::{HostMemory, Limits, MemorySummary};
 pub use rpc::{Latency, RPC_DEFINITION, RpcClass, RpcSummary};
 
@@ -75,13 +75,13 @@ pub struct Summary {
     pub flows: FlowCounts,
     /// Flows that had not ended when the run did, and what they waited for; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub left: Option<Left>,
+    pub left: Option<UnfinishedFlows>,
     /// All measured flows together.
     pub overall: FlowClass,
     /// Measured flows by size; empty classes are in `size_classes_absent`.
     pub size_classes: Vec<FlowClass>,
     /// Classes without a completed flow, and why.
-    pub size_classes_absent: Vec<Absent>,
+    pub size_classes_absent: Vec<MissingResult>,
     /// Measured flows by `[[traffic]]` entry; empty if there is only one.
     pub traffic_classes: Vec<FlowClass>,
     /// Rounds of incasts; absent if no traffic entry makes any.
@@ -226,7 +226,7 @@ impl Distribution {
 
 /// Something that is not there.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Absent {
+pub struct MissingResult {
     /// What.
     pub name: String,
     /// Why.

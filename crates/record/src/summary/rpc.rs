@@ -1,7 +1,7 @@
 //! RPCs in the summary: latency, goodput each way, and how evenly connections share.
 
 use super::is_censored;
-use crate::about::About;
+use crate::about::RunStart;
 use crate::human::{count, micros, percent};
 use crate::rows::{ConnectionRow, CreditPool, RpcRow, RunRecord};
 use crate::stats::{Estimate, jain, mean, quantile, quantile_per_mille};
@@ -119,7 +119,7 @@ pub struct Latency {
 }
 
 /// The RPCs of a run; `None` if it has no connection that carries them.
-pub(super) fn summary(about: &About, runs: &[RunRecord]) -> Option<RpcSummary> {
+pub(super) fn summary(about: &RunStart, runs: &[RunRecord]) -> Option<RpcSummary> {
     let mut entries: Vec<u16> = runs
         .iter()
         .flat_map(|r| &r.connections)
@@ -147,7 +147,7 @@ pub(super) fn summary(about: &About, runs: &[RunRecord]) -> Option<RpcSummary> {
 
 fn class(
     name: String,
-    about: &About,
+    about: &RunStart,
     runs: &[RunRecord],
     member: impl Fn(&ConnectionRow) -> bool,
 ) -> RpcClass {

@@ -9,7 +9,7 @@ pub const WIDTH: f64 = 960.0;
 pub const LINE: f64 = 18.0;
 
 /// A picture that is being drawn.
-pub struct Alone {
+pub struct SvgFile {
     /// Shapes so far.
     pub canvas: Canvas,
     title: String,
@@ -17,7 +17,7 @@ pub struct Alone {
     height: f64,
 }
 
-impl Alone {
+impl SvgFile {
     /// An empty picture of this height; its title and its text begin at `left`.
     pub fn new(title: &str, left: f64, height: f64) -> Self {
         let mut canvas = Canvas::default();

@@ -9,7 +9,7 @@ mod chart;
 mod plot;
 mod scale;
 
-pub use alone::{Alone, LINE, WIDTH};
+pub use alone::{LINE, SvgFile, WIDTH};
 pub use canvas::{Canvas, esc, px, text_width};
 pub use chart::{Chart, Margins};
 pub use plot::{Frame, Plot};

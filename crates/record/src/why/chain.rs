@@ -6,7 +6,9 @@
 //! made the sender wait. A repair goes back to the copy before it: what lies between is the wait for the repair. The time in which the flow's own packets left is serialization, wherever the sender could send.
 
 use super::index::{Index, Message, OfFlow};
-use super::log::{Arrived, FollowedFlow, HostStages, Left, Log, Role, SenderEvent, Waits};
+use super::log::{
+    FollowedFlow, HostStages, Log, NodeArrival, NodeDeparture, Role, SenderEvent, Waits,
+};
 use crate::part::{Part, Repair};
 use forebay_units::{Span, Time};
 
@@ -34,14 +36,14 @@ impl Piece {
 
 /// A completion time in pieces.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Explained {
+pub struct TimeParts {
     /// The flow.
     pub flow: FollowedFlow,
     /// From its start to its completion, each beginning where the one before ends.
     pub pieces: Vec<Piece>,
 }
 
-impl Explained {
+impl TimeParts {
     /// What went to a part in all.
     pub fn total(&self, part: Part) -> Span {
         self.pieces.iter().filter(|one| one.part == part).map(Piece::span).sum()
@@ -54,10 +56,10 @@ impl Explained {
 }
 
 /// Where the time of every flow of a log went.
-pub fn explain(log: &Log) -> Vec<Explained> {
+pub fn explain(log: &Log) -> Vec<TimeParts> {
     let index = Index::of(log, &[]);
     let one =
-        |flow: &FollowedFlow| Explained { flow: *flow, pieces: pieces(log, &index, (flow, 0)) };
+        |flow: &FollowedFlow| TimeParts { flow: *flow, pieces: pieces(log, &index, (flow, 0)) };
     log.flows.iter().map(one).collect()
 }
 
@@ -93,7 +95,7 @@ pub struct Call {
 /// the server's work, and what comes before it a wait for credits of the server's cache, or for messages before it. Of a one-way RPC the ACK
 /// is followed back to the server.
 pub fn explain_calls(log: &Log, calls: &[Call]) -> Vec<Option<Vec<Piece>>> {
-    let ways = calls.iter().flat_map(|call| [0, 1].map(|i| Way::of(log, call, i)));
+    let ways = calls.iter().flat_map(|call| [0, 1].map(|i| RpcDirection::of(log, call, i)));
     let messages: Vec<Message> = ways.flatten().filter_map(|way| way.message).collect();
     let index = Index::of(log, &messages);
     calls.iter().map(|call| of_call(log, &index, call)).collect()
@@ -101,7 +103,7 @@ pub fn explain_calls(log: &Log, calls: &[Call]) -> Vec<Option<Vec<Piece>>> {
 
 /// A message on a stream that stays open.
 #[derive(Clone, Copy)]
-pub(super) struct Sent {
+pub(super) struct StreamMessage {
     /// The stream.
     pub stream: u32,
     /// Which one of its stream, from 1 on.
@@ -112,13 +114,15 @@ pub(super) struct Sent {
     pub written: Time,
 }
 
-impl Sent {
-    fn way(&self, log: &Log) -> Option<Way> {
+impl StreamMessage {
+    fn way(&self, log: &Log) -> Option<RpcDirection> {
         let flow = *log.stream(self.stream)?;
         let message = Message { stream: self.stream, number: self.number, bytes: self.bytes };
         Some(match flow.on_credit {
-            true => Way { flow, message: Some(message), upto: self.bytes.1 - self.bytes.0 },
-            false => Way { flow, message: None, upto: self.bytes.1 },
+            true => {
+                RpcDirection { flow, message: Some(message), upto: self.bytes.1 - self.bytes.0 }
+            }
+            false => RpcDirection { flow, message: None, upto: self.bytes.1 },
         })
     }
 
@@ -151,13 +155,13 @@ impl Sent {
 }
 
 /// One way of an RPC.
-struct Way {
+struct RpcDirection {
     flow: FollowedFlow,
     message: Option<Message>, // where its stream is one of messages
     upto: u64,                // where it ends, as its index counts
 }
 
-impl Way {
+impl RpcDirection {
     fn of(log: &Log, call: &Call, i: usize) -> Option<Self> {
         let (flow, upto, size) = (*log.stream(call.streams[i])?, call.upto[i], call.size[i]);
         let bytes = (upto - size, upto);
@@ -205,8 +209,8 @@ fn of_call(log: &Log, index: &Index<'_>, call: &Call) -> Option<Vec<Piece>> {
     let part = |part: Part, from: Time, to: Time| {
         (to > from).then_some(Piece { part, link: None, behind: None, from, to })
     };
-    let request = Way::of(log, call, 0)?;
-    let response = if call.size[1] > 0 { Some(Way::of(log, call, 1)?) } else { None };
+    let request = RpcDirection::of(log, call, 0)?;
+    let response = if call.size[1] > 0 { Some(RpcDirection::of(log, call, 1)?) } else { None };
     // Before the write of a response its request has come.
     let begun = match &response {
         Some(response) => response.written(index)?.clamp(call.issued, call.completed),
@@ -248,7 +252,7 @@ struct Walk<'a> {
 /// Event that let a sender send.
 enum Cause {
     /// A packet of data that came to the receiver, whose answer released it.
-    Data(Left),
+    Data(NodeDeparture),
     /// No event: the sender could send from the start.
     Start,
     /// The log does not tell.
@@ -273,7 +277,7 @@ impl<'a> Walk<'a> {
     fn acknowledgement(&mut self) {
         let came = self.of.answers.partition_point(|one| one.at <= self.at);
         let answers = &self.of.answers[..came];
-        let covers = |one: &&Arrived| one.role == Role::Ack && one.id.seq >= self.flow.size;
+        let covers = |one: &&NodeArrival| one.role == Role::Ack && one.id.seq >= self.flow.size;
         let last = match self.flow.on_credit {
             true => answers.last(),
             false => answers.iter().find(covers),
@@ -315,7 +319,7 @@ impl<'a> Walk<'a> {
     }
 
     /// From the completion to the transmission of the packet that completed the flow.
-    fn completion(&mut self) -> Option<Left> {
+    fn completion(&mut self) -> Option<NodeDeparture> {
         let size = self.flow.size;
         let in_order = self.of.received.iter().find(|one| one.upto >= size)?.at;
         if self.flow.host[1].memory {
@@ -327,10 +331,10 @@ impl<'a> Walk<'a> {
     }
 
     /// The data on which a receiver had everything below `upto` at `at`.
-    fn data_until(&self, at: Time, upto: u64) -> Option<Arrived> {
+    fn data_until(&self, at: Time, upto: u64) -> Option<NodeArrival> {
         let came = self.of.data.partition_point(|one| one.at <= at);
         let before = &self.of.data[..came];
-        let fits = |one: &&Arrived| one.id.seq < upto || self.flow.on_credit;
+        let fits = |one: &&NodeArrival| one.id.seq < upto || self.flow.on_credit;
         before.iter().rev().find(fits).or(before.last()).copied()
     }
 
@@ -355,7 +359,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The way of a packet back to the host that sent it. `held`: what its sender waited for meanwhile, unless it completed the flow.
-    fn trip(&mut self, arrived: &Arrived, held: Option<Part>) -> Option<Left> {
+    fn trip(&mut self, arrived: &NodeArrival, held: Option<Part>) -> Option<NodeDeparture> {
         let (mut at, mut link) = (arrived.at, arrived.link);
         loop {
             let LinkOf { from: node, flight, gap } = self.link(link);
@@ -436,7 +440,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Goes back from a packet's transmission to what let it leave.
-    fn cause(&mut self, packet: &Left) -> Cause {
+    fn cause(&mut self, packet: &NodeDeparture) -> Cause {
         let handed = self.handed(packet);
         self.send_until(handed, Part::Nic);
         if let Some(lost) = self.copy_before(packet) {
@@ -478,17 +482,17 @@ impl<'a> Walk<'a> {
     }
 
     /// The copy of a packet of data that left before it.
-    fn copy_before(&self, packet: &Left) -> Option<Left> {
+    fn copy_before(&self, packet: &NodeDeparture) -> Option<NodeDeparture> {
         if !packet.resent {
             return None;
         }
-        let of = |one: &&Left| one.id.seq == packet.id.seq;
+        let of = |one: &&NodeDeparture| one.id.seq == packet.id.seq;
         let sooner = self.of.sent.partition_point(|one| one.end < packet.end);
         self.of.sent[..sooner].iter().rev().find(of).copied()
     }
 
     /// From the departure of a repair back to that of the copy before it.
-    fn repair(&mut self, handed: Time, lost: Left) -> Cause {
+    fn repair(&mut self, handed: Time, lost: NodeDeparture) -> Cause {
         let events = &self.of.events;
         let below = events.partition_point(|one| one.at <= handed);
         let above = events.partition_point(|one| one.at <= lost.end);
@@ -516,7 +520,7 @@ impl<'a> Walk<'a> {
     }
 
     /// When a packet left its transport for the NIC.
-    fn handed(&self, packet: &Left) -> Time {
+    fn handed(&self, packet: &NodeDeparture) -> Time {
         let start = packet.start();
         if !self.flow.queued_in_nic {
             return start;
@@ -548,7 +552,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The answer that an event was about: one that came then, or that came before and had to climb.
-    fn answer(&self, event: &SenderEvent) -> Option<Arrived> {
+    fn answer(&self, event: &SenderEvent) -> Option<NodeArrival> {
         let came = self.of.answers.partition_point(|one| one.at <= event.at);
         let newest = *self.of.answers[..came].last()?;
         let HostStages { ring, memory } = self.flow.host[0];
@@ -556,7 +560,7 @@ impl<'a> Walk<'a> {
     }
 
     /// From an event back over the answer that caused it to the transmission of the data that it answered.
-    fn round_trip(&mut self, event: &SenderEvent, answer: &Arrived) -> Cause {
+    fn round_trip(&mut self, event: &SenderEvent, answer: &NodeArrival) -> Cause {
         let held = self.held_by(event.before);
         self.climb(answer.at, 0, held);
         let Some(left) = self.trip(answer, Some(held)) else { return Cause::Unknown };
@@ -569,7 +573,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The data that an answer was about: what completed the bytes that it was the first to acknowledge, or what came last before it left.
-    fn answered(&self, answer: &Left) -> Option<Arrived> {
+    fn answered(&self, answer: &NodeDeparture) -> Option<NodeArrival> {
         let start = answer.start();
         let first = self.of.first_ack(answer.id.seq) == Some(answer.id);
         let received = &self.of.received;

@@ -2,19 +2,19 @@
 
 /// A map in a row, which remembers where it was last.
 #[derive(Clone, Debug)]
-pub struct Few<K, T> {
+pub struct CursorMap<K, T> {
     keys: Vec<K>, // ascending
     of: Vec<T>,
     last: usize,
 }
 
-impl<K, T> Default for Few<K, T> {
+impl<K, T> Default for CursorMap<K, T> {
     fn default() -> Self {
         Self { keys: Vec::new(), of: Vec::new(), last: 0 }
     }
 }
 
-impl<K: Copy + Ord, T> Few<K, T> {
+impl<K: Copy + Ord, T> CursorMap<K, T> {
     /// The value of a key.
     pub fn get(&self, key: K) -> Option<&T> {
         Some(&self.of[self.keys.binary_search(&key).ok()?])
@@ -45,7 +45,7 @@ impl<K: Copy + Ord, T> Few<K, T> {
     }
 }
 
-impl<K: Copy + Ord, T: Default> Few<K, T> {
+impl<K: Copy + Ord, T: Default> CursorMap<K, T> {
     /// The value of a key, which is made if there is none.
     #[inline]
     pub fn entry(&mut self, key: K) -> &mut T {

@@ -1,19 +1,22 @@
 //! A log in the order in which a walk backward looks things up.
 
-use super::few::Few;
-use super::log::{Arrived, Landing, Left, Log, PacketId, Packets, Received, Role, SenderEvent};
+use super::few::CursorMap;
+use super::log::{
+    Log, MemoryArrival, NodeArrival, NodeDeparture, PacketId, Packets, ReceiverChange, Role,
+    SenderEvent,
+};
 use forebay_units::Time;
 
 /// What one flow did, or one message of a stream.
 #[derive(Default)]
 pub(super) struct OfFlow {
-    bytes: (u64, u64),          // of a message, where it begins and ends in its stream
-    pub answers: Vec<Arrived>,  // at the sending host, by time
+    bytes: (u64, u64), // of a message, where it begins and ends in its stream
+    pub answers: Vec<NodeArrival>, // at the sending host, by time
     acks: Vec<(u64, PacketId)>, // of those the ACKs: by sequence number, then by time
-    pub data: Vec<Arrived>,     // at the receiving host, by time
-    pub sent: Vec<Left>,        // data at the sending host, by time
+    pub data: Vec<NodeArrival>, // at the receiving host, by time
+    pub sent: Vec<NodeDeparture>, // data at the sending host, by time
     pub events: Vec<SenderEvent>,
-    pub received: Vec<Received>, // counted from its first byte on
+    pub received: Vec<ReceiverChange>, // counted from its first byte on
 }
 
 impl OfFlow {
@@ -21,7 +24,7 @@ impl OfFlow {
     fn take(&mut self, source: Option<&Packets>, destination: Option<&Packets>) {
         let nothing = Packets::default();
         let (source, destination) = (source.unwrap_or(&nothing), destination.unwrap_or(&nothing));
-        let is_data = |one: &&Arrived| one.role == Role::Data;
+        let is_data = |one: &&NodeArrival| one.role == Role::Data;
         self.answers.extend(source.arrived.iter().filter(|one| !is_data(one)));
         self.data.extend(destination.arrived.iter().filter(is_data));
         let acks = self.answers.iter().filter(|one| one.role == Role::Ack);
@@ -53,9 +56,9 @@ pub(super) struct Message {
 /// All of a log.
 pub(super) struct Index<'a> {
     log: &'a Log,
-    flows: Few<(u32, u32), OfFlow>, // by flow and message: 0 where it is no stream of messages
-    landings: Few<u32, Vec<(u32, Landing)>>, // by flow: with the host, by host and arrival
-    pauses: Few<u32, Vec<(Time, u8)>>, // by link
+    flows: CursorMap<(u32, u32), OfFlow>, // by flow and message: 0 where it is no stream of messages
+    landings: CursorMap<u32, Vec<(u32, MemoryArrival)>>, // by flow: with the host, by host and arrival
+    pauses: CursorMap<u32, Vec<(Time, u8)>>,             // by link
 }
 
 impl<'a> Index<'a> {
@@ -66,7 +69,7 @@ impl<'a> Index<'a> {
         let messages = messages
             .iter()
             .filter_map(|one| Some((log.stream(one.stream)?, one.number, one.bytes)));
-        let mut flows: Few<(u32, u32), OfFlow> = Few::default();
+        let mut flows: CursorMap<(u32, u32), OfFlow> = CursorMap::default();
         for (flow, message, bytes) in whole.chain(messages) {
             let key = (flow.flow, message);
             let at = |node: u32| log.nodes[node as usize].packets.get(key);
@@ -74,8 +77,8 @@ impl<'a> Index<'a> {
             of.bytes = bytes;
             of.take(at(flow.src), at(flow.dst));
         }
-        let mut landings: Few<u32, Vec<(u32, Landing)>> = Few::default();
-        let mut pauses: Few<u32, Vec<(Time, u8)>> = Few::default();
+        let mut landings: CursorMap<u32, Vec<(u32, MemoryArrival)>> = CursorMap::default();
+        let mut pauses: CursorMap<u32, Vec<(Time, u8)>> = CursorMap::default();
         for (node, seen) in (0u32..).zip(&log.nodes) {
             for one in &seen.senders {
                 if let Some(flow) = flows.get_mut((one.flow, one.message)) {
@@ -86,7 +89,7 @@ impl<'a> Index<'a> {
                 let mut of = flows.from_mut((one.flow, 0)).take_while(|(key, _)| key.0 == one.flow);
                 let Some((_, of)) = of.find(|(_, of)| one.upto <= of.bytes.1) else { continue };
                 if let Some(upto) = one.upto.checked_sub(of.bytes.0).filter(|upto| *upto > 0) {
-                    of.received.push(Received { upto, ..*one });
+                    of.received.push(ReceiverChange { upto, ..*one });
                 }
             }
             for one in &seen.landings {
@@ -108,7 +111,7 @@ impl<'a> Index<'a> {
     }
 
     /// The packet of a flow and message whose transmission on a link ended at `end`.
-    pub fn left(&self, flow: (u32, u32), link: u32, end: Time) -> Option<&Left> {
+    pub fn left(&self, flow: (u32, u32), link: u32, end: Time) -> Option<&NodeDeparture> {
         let node = self.log.links[link as usize].from;
         let of = self.log.nodes[node as usize].packets.get(flow)?.left.get(link)?;
         let upto = of.partition_point(|one| one.end <= end);
@@ -131,7 +134,7 @@ impl<'a> Index<'a> {
     }
 
     /// How a packet of a flow came to memory that had come over the cable of a host at `came`.
-    pub fn landing(&self, flow: u32, host: u32, came: Time) -> Option<&Landing> {
+    pub fn landing(&self, flow: u32, host: u32, came: Time) -> Option<&MemoryArrival> {
         let of = self.landings.get(flow)?;
         let at = of.binary_search_by_key(&(host, came), |one| (one.0, one.1.came)).ok()?;
         Some(&of[at].1)

@@ -1,6 +1,6 @@
 //! What a simulation logs of the flows that it follows.
 
-use super::few::Few;
+use super::few::CursorMap;
 use forebay_units::{Span, Time};
 
 /// The log of one simulation.
@@ -77,28 +77,28 @@ pub struct HostStages {
 #[derive(Clone, Debug, Default)]
 pub struct NodeLog {
     /// Packets of followed flows, by flow and number of the message, which is 0 where the flow is no stream of messages.
-    pub packets: Few<(u32, u32), Packets>,
+    pub packets: CursorMap<(u32, u32), Packets>,
     /// By link: packets that left while one of a followed flow waited, of whatever flow, by end of transmission.
-    pub ahead: Few<u32, Vec<Ahead>>,
+    pub ahead: CursorMap<u32, Vec<OvertakenBy>>,
     /// At a switch, where details are logged: the queues that packets of followed flows found.
-    pub found: Vec<Found>,
+    pub found: Vec<SwitchArrival>,
     /// Pause frames that came.
-    pub paused: Vec<Paused>,
+    pub paused: Vec<PauseFrame>,
     /// Changes of senders.
     pub senders: Vec<SenderEvent>,
     /// Changes of receivers.
-    pub receivers: Vec<Received>,
+    pub receivers: Vec<ReceiverChange>,
     /// Packets that came to memory.
-    pub landings: Vec<Landing>,
+    pub landings: Vec<MemoryArrival>,
 }
 
 /// Packets of one flow, or of one message of a stream, at a node.
 #[derive(Clone, Debug, Default)]
 pub struct Packets {
     /// Packets that came, by time.
-    pub arrived: Vec<Arrived>,
+    pub arrived: Vec<NodeArrival>,
     /// Packets that left, by link and end of transmission.
-    pub left: Few<u32, Vec<Left>>,
+    pub left: CursorMap<u32, Vec<NodeDeparture>>,
 }
 
 impl NodeLog {
@@ -145,7 +145,7 @@ pub struct PacketId {
 
 /// A packet came to a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Arrived {
+pub struct NodeArrival {
     /// Over this link.
     pub link: u32,
     /// When the node got it.
@@ -160,7 +160,7 @@ pub struct Arrived {
 
 /// What a packet of a followed flow found when it came to a switch.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Found {
+pub struct SwitchArrival {
     /// Flow of the packet.
     pub flow: u32,
     /// Which packet.
@@ -175,7 +175,7 @@ pub struct Found {
 
 /// A packet left a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Left {
+pub struct NodeDeparture {
     /// Over this link.
     pub link: u32,
     /// End of its transmission.
@@ -200,7 +200,7 @@ pub struct Left {
     pub size: u16,
 }
 
-impl Left {
+impl NodeDeparture {
     /// Begin of its transmission.
     pub fn start(&self) -> Time {
         Time::ZERO + self.end.since(Time::ZERO).saturating_sub(self.tx)
@@ -209,7 +209,7 @@ impl Left {
 
 /// A packet of any flow left while another one waited.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Ahead {
+pub struct OvertakenBy {
     /// End of its transmission.
     pub end: Time,
     /// Flow of the packet that left.
@@ -218,7 +218,7 @@ pub struct Ahead {
 
 /// A pause frame came.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Paused {
+pub struct PauseFrame {
     /// When.
     pub at: Time,
     /// Link that it pauses.
@@ -269,7 +269,7 @@ pub struct SenderEvent {
 
 /// A packet came to memory, at a host whose path there is modelled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Landing {
+pub struct MemoryArrival {
     /// Flow of the packet.
     pub flow: u32,
     /// When it had come over the cable.
@@ -284,7 +284,7 @@ pub struct Landing {
 
 /// An event changed a receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Received {
+pub struct ReceiverChange {
     /// Flow of the receiver.
     pub flow: u32,
     /// When.

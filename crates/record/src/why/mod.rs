@@ -16,15 +16,16 @@ mod sums;
 mod trace;
 
 pub use crate::part::{Family, Part, Repair};
-pub use crate::rows::{Whose, WhyRow};
-pub use chain::{Call, Explained, Piece, explain, explain_calls};
-pub use few::Few;
+pub use crate::rows::{Subject, WhyRow};
+pub use chain::{Call, Piece, TimeParts, explain, explain_calls};
+pub use few::CursorMap;
 pub use log::{
-    Ahead, Arrived, FollowedFlow, Found, HostStages, Landing, Left, LinkOf, Log, NodeLog, PacketId,
-    Packets, Paused, Received, Role, SenderEvent, Waits,
+    FollowedFlow, HostStages, LinkOf, Log, MemoryArrival, NodeArrival, NodeDeparture, NodeLog,
+    OvertakenBy, PacketId, Packets, PauseFrame, ReceiverChange, Role, SenderEvent, SwitchArrival,
+    Waits,
 };
 pub use open::{OpenFlow, open_flows, open_lines, open_sentence};
 pub use path::{Path, PathHop, PathPiece, path};
 pub use rows::{calls, is_explained, rows, rows_of, share_of, slowest, slowest_rpcs};
-pub use sums::{By, Line, count, lines, number_of, sentence, sentences, tier};
+pub use sums::{Line, PortGrouping, count, lines, number_of, sentence, sentences, tier};
 pub use trace::{Hop, Trace, Trip, packets, trace};

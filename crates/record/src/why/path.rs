@@ -5,11 +5,11 @@
 //!
 //! Invariant: the pieces tile the time from the begin of the collective to its end, without gap or overlap.
 
-use super::chain::{Piece, Sent};
+use super::chain::{Piece, StreamMessage};
 use super::index::Index;
 use super::log::Log;
 use crate::part::{Family, Part};
-use crate::rows::{CollectiveRow, RunRecord, StepCause, StepKind, StepRow, Whose, WhyRow};
+use crate::rows::{CollectiveRow, RunRecord, StepCause, StepKind, StepRow, Subject, WhyRow};
 use forebay_units::{Span, Time};
 use std::collections::BTreeMap;
 
@@ -54,7 +54,7 @@ impl Path {
     /// Rows of the pieces. Those without a message are of no flow.
     pub fn rows(&self, log: &Log) -> Vec<WhyRow> {
         let row = |one: &PathPiece| WhyRow {
-            of: Whose::Flow(one.flow.unwrap_or(u32::MAX)),
+            of: Subject::Flow(one.flow.unwrap_or(u32::MAX)),
             part: one.piece.part,
             port: one.piece.link.map_or_else(String::new, |link| log.port(link)),
             behind: one.piece.behind,
@@ -134,9 +134,9 @@ impl<'a> Steps<'a> {
     }
 
     /// All messages.
-    fn messages(&self) -> impl Iterator<Item = Sent> {
+    fn messages(&self) -> impl Iterator<Item = StreamMessage> {
         let of = |flow: u32, nth: usize, one: &Share| {
-            Some(Sent {
+            Some(StreamMessage {
                 stream: flow,
                 number: nth as u32 + 1,
                 bytes: one.bytes,
@@ -149,11 +149,11 @@ impl<'a> Steps<'a> {
     }
 
     /// Message `nth` of a connection, and the operation that sends it.
-    fn message(&self, flow: u32, nth: usize) -> Option<(Sent, usize)> {
+    fn message(&self, flow: u32, nth: usize) -> Option<(StreamMessage, usize)> {
         let one = self.sends.get(&flow)?.get(nth)?;
         let written = self.all[one.step].begun?;
         let number = nth as u32 + 1;
-        Some((Sent { stream: flow, number, bytes: one.bytes, written }, one.step))
+        Some((StreamMessage { stream: flow, number, bytes: one.bytes, written }, one.step))
     }
 
     /// The signal that an operation waits for: when it came, and the operation that sent it.
@@ -174,7 +174,7 @@ impl<'a> Steps<'a> {
 
 /// Where the walk is.
 #[derive(Clone, Copy)]
-enum At {
+enum WalkPosition {
     Over(usize),
     Begun(usize),
 }
@@ -200,14 +200,14 @@ pub fn path(log: &Log, run: &RunRecord, of: &CollectiveRow) -> Option<Path> {
             && Some(one.host) == of.last
     };
     let last = run.steps.iter().position(is_end)?;
-    let index = Sent::index(log, steps.messages());
+    let index = StreamMessage::index(log, steps.messages());
     let path = Path::default();
     let mut walk = Walk { log, steps, index, start, at: end, path };
-    let mut at = Some(At::Over(last));
+    let mut at = Some(WalkPosition::Over(last));
     while let Some(now) = at.filter(|_| walk.at > start) {
         at = match now {
-            At::Over(step) => walk.over(step),
-            At::Begun(step) => walk.begun(step),
+            WalkPosition::Over(step) => walk.over(step),
+            WalkPosition::Begun(step) => walk.begun(step),
         };
     }
     let rest =
@@ -244,11 +244,11 @@ impl Walk<'_> {
     }
 
     /// An operation was over: what it was busy with.
-    fn over(&mut self, step: usize) -> Option<At> {
+    fn over(&mut self, step: usize) -> Option<WalkPosition> {
         let one = self.steps.all[step];
         let begun = one.begun?;
         if begun >= self.at {
-            return Some(At::Begun(step));
+            return Some(WalkPosition::Begun(step));
         }
         match one.kind {
             StepKind::Recv => {
@@ -260,7 +260,7 @@ impl Walk<'_> {
                 let bytes = sent.bytes.1 - sent.bytes.0;
                 self.hop(one.host, one.kind, Some((flow, bytes)), sent.written);
                 self.take(pieces, (Some(flow), Some([from, one.host])));
-                Some(At::Begun(by))
+                Some(WalkPosition::Begun(by))
             }
             StepKind::Send => {
                 let flow = one.last?;
@@ -271,26 +271,26 @@ impl Walk<'_> {
                 let bytes = sent.bytes.1 - sent.bytes.0;
                 self.hop(one.host, one.kind, Some((flow, bytes)), sent.written);
                 self.take(pieces, (Some(flow), Some([one.host, one.host])));
-                Some(At::Begun(step))
+                Some(WalkPosition::Begun(step))
             }
             _ => {
                 let (part, to) = (Part::Compute, self.at);
                 self.hop(one.host, one.kind, None, begun);
                 let piece = Piece { part, link: None, behind: None, from: begun, to };
                 self.take(vec![piece], (None, Some([one.host; 2])));
-                Some(At::Begun(step))
+                Some(WalkPosition::Begun(step))
             }
         }
     }
 
     /// An operation began: what let it do so.
-    fn begun(&mut self, step: usize) -> Option<At> {
+    fn begun(&mut self, step: usize) -> Option<WalkPosition> {
         let one = self.steps.all[step];
         match one.cause {
             StepCause::Step(number) => {
                 let other = self.steps.beside(step, number)?;
                 if self.steps.all[other].over == one.begun {
-                    return Some(At::Over(other));
+                    return Some(WalkPosition::Over(other));
                 }
             }
             StepCause::Signal => {
@@ -304,7 +304,7 @@ impl Walk<'_> {
                     let (part, to) = (Part::Posting, came);
                     let piece = Piece { part, link: None, behind: None, from, to };
                     self.take(vec![piece], (None, Some([one.host; 2])));
-                    return Some(At::Begun(by));
+                    return Some(WalkPosition::Begun(by));
                 }
             }
             StepCause::Nothing => {}
@@ -312,6 +312,6 @@ impl Walk<'_> {
         // What it waits for was over before it was read: an operation before it began just then.
         let before = (0..one.number).rev().filter_map(|number| self.steps.beside(step, number));
         let mut with = before.filter(|other| self.steps.all[*other].begun == one.begun);
-        with.next().map(At::Begun)
+        with.next().map(WalkPosition::Begun)
     }
 }

@@ -1,23 +1,23 @@
 //! Parts of completion times as rows, and which flows are worth them.
 
-use super::chain::{Call, Explained, Piece};
+use super::chain::{Call, Piece, TimeParts};
 use super::log::Log;
 use crate::part::Part;
-use crate::rows::{FlowRow, RpcRow, RunRecord, Whose, WhyRow};
+use crate::rows::{FlowRow, RpcRow, RunRecord, Subject, WhyRow};
 use forebay_units::{Bytes, Span, Time};
 use std::collections::BTreeMap;
 
 /// Rows of explained flows, in the order of flows, parts, ports, and flows ahead.
-pub fn rows(all: &[Explained], log: &Log) -> Vec<WhyRow> {
+pub fn rows(all: &[TimeParts], log: &Log) -> Vec<WhyRow> {
     let mut rows = Vec::new();
     for one in all {
-        rows.extend(rows_of(Whose::Flow(one.flow.flow), &one.pieces, log));
+        rows.extend(rows_of(Subject::Flow(one.flow.flow), &one.pieces, log));
     }
     rows
 }
 
 /// Rows of pieces of a flow or an RPC.
-pub fn rows_of(of: Whose, pieces: &[Piece], log: &Log) -> Vec<WhyRow> {
+pub fn rows_of(of: Subject, pieces: &[Piece], log: &Log) -> Vec<WhyRow> {
     let mut sums: BTreeMap<(Part, Option<u32>, Option<u32>), Span> = BTreeMap::new();
     for piece in pieces {
         *sums.entry((piece.part, piece.link, piece.behind)).or_default() += piece.span();

@@ -2,9 +2,9 @@
 
 use crate::part::{Family, Part};
 
-use crate::about::About;
+use crate::about::RunStart;
 use crate::human;
-use crate::rows::{RunRecord, Whose, WhyRow};
+use crate::rows::{RunRecord, Subject, WhyRow};
 use crate::summary::{class_bounds, class_name, in_class};
 use crate::tiers::kind;
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,7 +26,7 @@ pub struct Line {
 
 /// Where lines tell ports apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
+pub enum PortGrouping {
     /// By kinds of node at both ends.
     Tier,
     /// Each port.
@@ -34,12 +34,12 @@ pub enum By {
 }
 
 /// Lines of rows, the one that cost most first.
-pub fn lines<'a>(rows: impl IntoIterator<Item = &'a WhyRow>, by: By) -> Vec<Line> {
+pub fn lines<'a>(rows: impl IntoIterator<Item = &'a WhyRow>, by: PortGrouping) -> Vec<Line> {
     let mut lines: BTreeMap<(Part, String), Line> = BTreeMap::new();
     for row in rows {
         let place = match by {
-            By::Tier => tier(&row.port),
-            By::Port => row.port.replace("->", " -> "),
+            PortGrouping::Tier => tier(&row.port),
+            PortGrouping::Port => row.port.replace("->", " -> "),
         };
         let line = lines.entry((row.part, place.clone())).or_insert_with(|| Line {
             part: row.part,
@@ -53,7 +53,7 @@ pub fn lines<'a>(rows: impl IntoIterator<Item = &'a WhyRow>, by: By) -> Vec<Line
         if !row.port.is_empty() {
             *line.ports.entry(row.port.replace("->", " -> ")).or_default() += ps;
         }
-        if let Some(other) = row.behind.filter(|other| Whose::Flow(*other) != row.of) {
+        if let Some(other) = row.behind.filter(|other| Subject::Flow(*other) != row.of) {
             *line.behind.entry(other).or_default() += ps;
         }
     }
@@ -121,7 +121,7 @@ impl Line {
 
 /// One sentence: what took most, where, and behind whom. `rows` are of `run`, `who` names their flows.
 pub fn sentence(who: &str, rows: &[&WhyRow], run: &RunRecord) -> String {
-    let lines = lines(rows.iter().copied(), By::Tier);
+    let lines = lines(rows.iter().copied(), PortGrouping::Tier);
     let sum = lines.iter().map(|line| line.ps).sum::<u128>().max(1);
     let share = |ps: u128| human::percent(ps as f64 / sum as f64);
     let word = |line: &Line| {
@@ -151,7 +151,7 @@ pub fn sentence(who: &str, rows: &[&WhyRow], run: &RunRecord) -> String {
 }
 
 /// A sentence for each size class of the flows that rows of `run` are about, and one for RPCs; `who` names those of a class.
-pub fn sentences(who: &str, rows: &[&WhyRow], run: &RunRecord, about: &About) -> Vec<String> {
+pub fn sentences(who: &str, rows: &[&WhyRow], run: &RunRecord, about: &RunStart) -> Vec<String> {
     let of = |bounds| {
         let here = |row: &&&WhyRow| {
             let of = |flow| run.flows.binary_search_by_key(&flow, |row| row.flow).ok();
@@ -168,7 +168,7 @@ pub fn sentences(who: &str, rows: &[&WhyRow], run: &RunRecord, about: &About) ->
 
 /// How many flows or RPCs rows are about.
 pub fn number_of(rows: &[&WhyRow]) -> usize {
-    rows.iter().map(|row| row.of).collect::<BTreeSet<Whose>>().len()
+    rows.iter().map(|row| row.of).collect::<BTreeSet<Subject>>().len()
 }
 
 /// Number of flows or RPCs in words: `3 flows`, or `3 RPCs` if all rows are about RPCs.
@@ -209,7 +209,7 @@ mod tests {
     fn queued(flow: u32, port: &str, behind: u32, us: u64) -> WhyRow {
         let span = Span::from_us(us);
         WhyRow {
-            of: Whose::Flow(flow),
+            of: Subject::Flow(flow),
             part: Part::Queue,
             port: port.into(),
             behind: Some(behind),
@@ -245,14 +245,14 @@ mod tests {
             queued(0, "leaf[1]->host[2]", 5, 4),
             queued(5, "leaf[1]->host[2]", 0, 1),
         ];
-        let tiers = lines(&rows, By::Tier);
+        let tiers = lines(&rows, PortGrouping::Tier);
         assert_eq!(
             (tiers.len(), tiers[0].place.as_str(), tiers[0].ps),
             (1, "leaf -> host", 8_000_000)
         );
         assert_eq!(tiers[0].behind(&run()), "behind 3 flows of 3 hosts");
         assert_eq!(tiers[0].at(), "2 ports of leaf -> host");
-        let ports = lines(&rows, By::Port);
+        let ports = lines(&rows, PortGrouping::Port);
         assert_eq!(
             (ports.len(), ports[0].place.as_str(), ports[0].ps),
             (2, "leaf[1] -> host[2]", 5_000_000)

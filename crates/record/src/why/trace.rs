@@ -1,6 +1,6 @@
 //! One packet followed forward: each copy that its sender sent, hop by hop.
 
-use super::log::{Arrived, Found, Left, Log, NodeLog, Packets, Role};
+use super::log::{Log, NodeArrival, NodeDeparture, NodeLog, Packets, Role, SwitchArrival};
 use forebay_units::{Span, Time};
 
 /// A packet of data, by the byte that it begins with, and all its copies.
@@ -33,7 +33,7 @@ pub struct Hop {
     /// Link of the port.
     pub link: Option<u32>,
     /// Transmission of the copy; `None` if the copy has not left.
-    pub left: Option<Left>,
+    pub left: Option<NodeDeparture>,
     /// Whether the node has marked it.
     pub marked: bool,
     /// Whether the node has cut off its payload.
@@ -67,7 +67,7 @@ fn firsts(log: &Log, flow: u32, src: u32) -> Vec<u64> {
     all
 }
 
-fn sent(log: &Log, flow: u32, src: u32) -> impl Iterator<Item = &Left> {
+fn sent(log: &Log, flow: u32, src: u32) -> impl Iterator<Item = &NodeDeparture> {
     let at = log.nodes.get(src as usize).and_then(|node| node.packets.get((flow, 0)));
     let all = at.into_iter().flat_map(|packets| packets.left.values().flatten());
     all.filter(move |one| one.payload && one.role == Role::Data)
@@ -82,7 +82,7 @@ pub fn trace(log: &Log, flow: u32, src: u32, nth: usize) -> Option<Trace> {
 }
 
 /// The way of a copy that left its sender.
-fn trip(log: &Log, (flow, src): (u32, u32), first: Left) -> Trip {
+fn trip(log: &Log, (flow, src): (u32, u32), first: NodeDeparture) -> Trip {
     let (mut hops, mut left) = (vec![at_sender(src, first)], first);
     loop {
         let link = log.links[left.link as usize];
@@ -91,7 +91,7 @@ fn trip(log: &Log, (flow, src): (u32, u32), first: Left) -> Trip {
             return Trip { hops, arrived: None };
         };
         let came = node.packets.get((flow, 0)).filter(|packets| {
-            let is_it = |one: &Arrived| (one.id, one.at, one.link) == (left.id, at, left.link);
+            let is_it = |one: &NodeArrival| (one.id, one.at, one.link) == (left.id, at, left.link);
             packets.arrived.iter().any(is_it)
         });
         let Some(packets) = came else { return Trip { hops, arrived: None } };
@@ -107,7 +107,7 @@ fn trip(log: &Log, (flow, src): (u32, u32), first: Left) -> Trip {
     }
 }
 
-fn at_sender(node: u32, left: Left) -> Hop {
+fn at_sender(node: u32, left: NodeDeparture) -> Hop {
     Hop {
         node,
         came: None,
@@ -124,10 +124,10 @@ fn at_sender(node: u32, left: Left) -> Hop {
 fn at_switch(
     (node, packets): (&NodeLog, &Packets),
     (number, flow): (u32, u32),
-    before: &Left,
+    before: &NodeDeparture,
     at: Time,
 ) -> Option<Hop> {
-    let is_it = |one: &&Found| (one.at, one.flow, one.id) == (at, flow, before.id);
+    let is_it = |one: &&SwitchArrival| (one.at, one.flow, one.id) == (at, flow, before.id);
     let found = node.found.iter().find(is_it)?;
     let all = packets.left.values().flatten();
     let left = all.filter(|one| one.start() >= at && one.id == before.id).min_by_key(|one| one.end);

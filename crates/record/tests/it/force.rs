@@ -4,7 +4,7 @@ use crate::support::{about, run, with_why};
 use forebay_record::capture::{CaptureFiles, CapturedPort, Sink};
 use forebay_record::columnar::{self, Format};
 use forebay_record::law_logs::{LawLogFiles, LawLogs};
-use forebay_record::{About, IfExists, RunDir, RunRecord, Volatile, partial_of, perfetto};
+use forebay_record::{IfExists, RunDir, RunRecord, RunStart, Volatile, partial_of, perfetto};
 use forebay_units::{Bytes, Time};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ enum Extent {
 }
 
 /// Begins a run and writes what a simulation writes.
-fn begin(path: &Path, about: &About, run: &RunRecord, extent: Extent) -> RunDir {
+fn begin(path: &Path, about: &RunStart, run: &RunRecord, extent: Extent) -> RunDir {
     let mut dir = RunDir::create(path, about, IfExists::Replace).unwrap();
     if extent == Extent::Everything {
         let mut captures = CaptureFiles::new(dir.path(), "x", run.seed);
@@ -83,7 +83,7 @@ fn small() -> RunRecord {
 
 fn write(path: &Path, columnar: Option<Format>, extent: Extent) {
     let run = small();
-    let about = About { columnar, ..about(&[1]) };
+    let about = RunStart { columnar, ..about(&[1]) };
     let dir = begin(path, &about, &run, extent);
     let runs = [run];
     dir.finish(&runs, Volatile::default()).unwrap();
@@ -121,7 +121,7 @@ fn what_a_killed_run_left_in_any_format_is_in_no_later_one() {
     write(&path, None, Extent::Tables);
     let expected = names(&path);
     for format in Format::ALL {
-        let about = About { columnar: Some(format), ..about(&[1]) };
+        let about = RunStart { columnar: Some(format), ..about(&[1]) };
         let dir = begin(&path, &about, &run, Extent::Everything);
         let at = dir.path().to_path_buf();
         columnar::export(&at, format, std::slice::from_ref(&run), Time::ZERO).unwrap();

@@ -5,10 +5,10 @@ use crate::support::{
     with_rpcs, with_why,
 };
 use forebay_record::why::{Part, WhyRow};
-use forebay_record::{About, Quantity, RunRecord, Series, Summary, report};
+use forebay_record::{Quantity, RunRecord, RunStart, Series, Summary, report};
 use forebay_units::{Bytes, Span, Time};
 
-fn page(about: &About, runs: &[RunRecord]) -> String {
+fn page(about: &RunStart, runs: &[RunRecord]) -> String {
     report::render(about, &Summary::of(about, runs), runs)
 }
 
@@ -573,7 +573,7 @@ fn bars_of_parts_open_to_their_table() {
 fn each_transport_has_its_own_distribution_of_slowdown() {
     let mut about = about(&[1]);
     let one = run(1, 2_000);
-    let figures = |about: &About| {
+    let figures = |about: &RunStart| {
         let html = page(about, std::slice::from_ref(&one));
         assert_sound(&html);
         let titles = html.split("<h2>Distribution of FCT slowdown by size class").skip(1);
@@ -654,6 +654,6 @@ fn faults_are_shaded_and_named() {
     let band = "<rect x=\"259.6\" y=\"30\" width=\"121\" height=\"184\" class=\"fault\"><title>leaf[0]-spine[1] down";
     assert!(html.contains(band));
     assert!(html.contains("fault: leaf[0]-spine[1] down</span>"));
-    let calm = About { faults: Vec::new(), ..about };
+    let calm = RunStart { faults: Vec::new(), ..about };
     assert!(!page(&calm, &[run(1, 50)]).contains("class=\"fault\""));
 }

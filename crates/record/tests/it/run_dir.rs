@@ -5,9 +5,9 @@ use crate::support::{
     with_why,
 };
 use forebay_jobs::{Algorithm, Operation};
-use forebay_record::why::{Part, Whose, WhyRow};
+use forebay_record::why::{Part, Subject, WhyRow};
 use forebay_record::{
-    About, CollectiveRow, FlowRow, IfExists, Quantity, RunDir, RunRecord, Series, Status,
+    CollectiveRow, FlowRow, IfExists, Quantity, RunDir, RunRecord, RunStart, Series, Status,
     StepCause, StepKind, StepRow, Summary, UnfinishedRow, Volatile, WaitsFor, columns, explain,
     partial_of, save,
 };
@@ -29,7 +29,12 @@ fn volatile(wall_s: f64) -> Volatile {
     Volatile { wall_s, host: "here".into(), threads: 1, ..Volatile::default() }
 }
 
-fn write(path: &Path, about: &About, runs: &[RunRecord], wall_s: f64) -> forebay_record::Finished {
+fn write(
+    path: &Path,
+    about: &RunStart,
+    runs: &[RunRecord],
+    wall_s: f64,
+) -> forebay_record::WrittenRun {
     let mut dir = RunDir::create(path, about, IfExists::Refuse).unwrap();
     for run in runs {
         dir.add(run).unwrap();
@@ -42,7 +47,7 @@ fn sampled(seed: u64) -> RunRecord {
     with_why(with_class_pauses(with_memory_series(whole, Span::from_us(100))))
 }
 
-fn sample() -> (About, Vec<RunRecord>) {
+fn sample() -> (RunStart, Vec<RunRecord>) {
     let mut runs = [1, 2, 3].map(sampled).to_vec();
     let endless = FlowRow { size: Bytes::MAX, delivered: None, acked: None, ..runs[0].flows[5] };
     runs[0].flows.push(endless);
@@ -178,7 +183,7 @@ fn the_same_run_leaves_the_same_bytes_and_reads_back_whole() {
     for (one, other) in runs.iter().zip(&runs_back) {
         assert_same(one, other);
     }
-    let expected = About { rerun: Some(about.rerun().into()), ..about };
+    let expected = RunStart { rerun: Some(about.rerun().into()), ..about };
     assert_eq!(about_back, expected);
     assert_eq!(Summary::of(&about_back, &runs_back), finished.summary);
     assert_eq!(RunDir::load_summary(&a).unwrap(), finished.summary);
@@ -524,7 +529,7 @@ fn empty_tables_are_explained() {
     let (about, runs) = sample();
     let empty =
         RunRecord { flows: Vec::new(), series: Vec::new(), not_started: 40, ..runs[0].clone() };
-    let one = About { seeds: vec![1], ..about };
+    let one = RunStart { seeds: vec![1], ..about };
     let finished = write(&scratch("empty"), &one, &[empty], 1.0);
     let said: Vec<String> = finished.empty.iter().map(ToString::to_string).collect();
     assert_eq!(
@@ -544,7 +549,7 @@ fn a_series_of_memory_without_samples_is_explained_by_its_end() {
         series.samples.clear();
         series.by_antagonist.clear();
     }
-    let one = About { seeds: vec![1], ..about };
+    let one = RunStart { seeds: vec![1], ..about };
     let finished = write(&scratch("no-samples"), &one, &runs[..1], 1.0);
     let said: Vec<String> = finished.empty.iter().map(ToString::to_string).collect();
     let why = "memory_series.csv has no rows: the run ended before the first sample; see output.memory and stop.time";
@@ -573,7 +578,7 @@ fn what_is_found_out_later_joins_what_was_known() {
     write(&path, &about, &runs, 1.0);
     let known: Vec<u32> = runs[0].why.iter().filter_map(|row| row.of.flow()).collect();
     let row = |flow: u32, part: Part| WhyRow {
-        of: Whose::Flow(flow),
+        of: Subject::Flow(flow),
         part,
         port: "leaf[0]->spine[0]".into(),
         behind: None,
@@ -585,7 +590,7 @@ fn what_is_found_out_later_joins_what_was_known() {
     let (_, read) = RunDir::load(&path).unwrap();
     // The new rows of a flow stand in place of its old ones, and other flows keep theirs.
     let of = |flow: u32| {
-        let rows = read[0].why.iter().filter(|row| row.of == Whose::Flow(flow));
+        let rows = read[0].why.iter().filter(|row| row.of == Subject::Flow(flow));
         rows.cloned().collect::<Vec<_>>()
     };
     assert_eq!((of(known[0]), of(59)), (fresh[..1].to_vec(), fresh[1..].to_vec()));

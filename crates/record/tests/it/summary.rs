@@ -1,10 +1,12 @@
 //! The summary against slow, obvious versions, and its text.
 
 use crate::support::{about, run, with_memory, with_rpcs};
-use forebay_record::{About, ConnectionRow, Estimate, FlowRow, RpcRow, RunRecord, Status, Summary};
+use forebay_record::{
+    ConnectionRow, Estimate, FlowRow, RpcRow, RunRecord, RunStart, Status, Summary,
+};
 use forebay_units::{Bytes, Span, Time};
 
-fn three() -> (forebay_record::About, Vec<RunRecord>) {
+fn three() -> (forebay_record::RunStart, Vec<RunRecord>) {
     (about(&[1, 2, 3]), [1, 2, 3].map(|seed| run(seed, 2_000)).to_vec())
 }
 
@@ -144,7 +146,7 @@ fn json_keeps_its_keys_and_reads_back() {
 }
 
 /// Two connections: ten RPCs of 1 to 10 us each on the first, three of 100 us on the second, the last of them cut.
-fn few_rpcs() -> (About, RunRecord) {
+fn few_rpcs() -> (RunStart, RunRecord) {
     let us = |n: u64| Time::ZERO + Span::from_us(n);
     let connection = |traffic, request_bytes, done| ConnectionRow {
         traffic,
@@ -176,7 +178,7 @@ fn few_rpcs() -> (About, RunRecord) {
         end: us(300),
         ..RunRecord::default()
     };
-    (About { seeds: vec![1], warmup: us(50), ..about(&[1]) }, run)
+    (RunStart { seeds: vec![1], warmup: us(50), ..about(&[1]) }, run)
 }
 
 #[test]
@@ -279,7 +281,8 @@ fn what_a_marking_rule_drops_is_called_unscheduled_only_where_it_is() {
     one.ports[0].dropped_packets = 7;
     one.ports[0].dropped_unscheduled = 5;
     let plain = about(&[1]);
-    let protects = About { resolved_toml: "[transport]\nprotect = true\n".into(), ..plain.clone() };
+    let protects =
+        RunStart { resolved_toml: "[transport]\nprotect = true\n".into(), ..plain.clone() };
     for (about, says, not, tile) in [
         (plain, "5 of them for want of ECN", "unscheduled", "Dropped for want of ECN"),
         (protects, "5 of them unscheduled", "want of ECN", "Unscheduled dropped"),
@@ -360,7 +363,7 @@ fn rpcs_that_had_not_completed_are_marked_like_flows() {
 /// Of ten flows in equal steps each starts when the one before is done; all go to one of 128 hosts.
 #[test]
 fn load_and_goodput_are_of_those_that_have_traffic() {
-    let about = About { warmup: Time::ZERO, ..about(&[1]) };
+    let about = RunStart { warmup: Time::ZERO, ..about(&[1]) };
     let mut one = run(1, 10);
     let at = |n: u64| Time::ZERO + Span::from_us(100 * n);
     for (n, flow) in (0..).zip(&mut one.flows) {

@@ -23,7 +23,7 @@ const FRAME: f64 = 64.0;
 const SMALL: f64 = 1e5;
 
 /// How the points of a file are meant, and why.
-struct Meant {
+struct PointMeaning {
     lines: bool,
     /// Bytes of one unit of the file.
     unit: f64,
@@ -31,7 +31,7 @@ struct Meant {
 }
 
 /// What is meant: as the user says, else as the mean in the first line says, else straight lines and bytes.
-fn meant(points: &Cdf, header: Option<f64>, form: CdfForm) -> Meant {
+fn meant(points: &Cdf, header: Option<f64>, form: CdfForm) -> PointMeaning {
     let mut why = Vec::new();
     let means = [true, false].map(|lines| Cdf { interpolate: lines, ..points.clone() }.mean());
     let of = |lines: bool| means[usize::from(!lines)];
@@ -52,7 +52,7 @@ fn meant(points: &Cdf, header: Option<f64>, form: CdfForm) -> Meant {
             "sizes are packets of {unit} B, since the mean in the first line is {unit} times that of {} between the points; --packet 1B takes them for bytes",
             if straight { "straight lines" } else { "steps" }
         );
-        return Meant { lines, unit, why: vec![(Fate::Changed, text)] };
+        return PointMeaning { lines, unit, why: vec![(Fate::Changed, text)] };
     }
     if let Some(header) = header {
         match (form.lines, points.steps_by_mean(header)) {
@@ -85,7 +85,7 @@ fn meant(points: &Cdf, header: Option<f64>, form: CdfForm) -> Meant {
             why.push((Fate::Carried, text));
             packet.get() as f64
         }
-        (None, Some(Published { name, unit, .. })) => {
+        (None, Some(PublishedMatch { name, unit, .. })) => {
             let text = format!(
                 "sizes are packets of {unit} B: the points are those of {name}, which counts packets; --packet 1B takes them for bytes"
             );
@@ -107,19 +107,19 @@ fn meant(points: &Cdf, header: Option<f64>, form: CdfForm) -> Meant {
             1.0
         }
     };
-    Meant { lines, unit, why }
+    PointMeaning { lines, unit, why }
 }
 
 /// A published distribution of which a file is so many bytes' part.
 #[derive(Clone, Copy)]
-struct Published {
+struct PublishedMatch {
     name: &'static str,
     lines: bool,
     unit: f64,
 }
 
 /// The published distribution, if the points are its points in packets.
-fn published(points: &Cdf) -> Option<Published> {
+fn published(points: &Cdf) -> Option<PublishedMatch> {
     let of = |cdf: &Cdf| -> Vec<(f64, f64)> {
         cdf.points.iter().copied().filter(|(_, p)| *p > 0.0).collect()
     };
@@ -132,7 +132,7 @@ fn published(points: &Cdf) -> Option<Published> {
             && theirs.iter().zip(&mine).all(|((a, p), (b, q))| {
                 (a - b * unit).abs() <= 0.5 * unit.min(1.0) + 1e-6 * a && (p - q).abs() < 1e-6
             });
-        same.then_some(Published { name, lines: !step, unit })
+        same.then_some(PublishedMatch { name, lines: !step, unit })
     })
 }
 
@@ -142,7 +142,7 @@ pub(super) fn import(name: &str, source: Source<'_>, form: CdfForm) -> Result<Im
         Some((line, why)) => Error::one(format!("{}:{line}", source.name), why),
         None => Error::one(source.name, why),
     })?;
-    let Meant { lines, unit, why } = meant(&read, Cdf::header_number(source.text), form);
+    let PointMeaning { lines, unit, why } = meant(&read, Cdf::header_number(source.text), form);
     let points = read.points.iter().map(|(size, p)| (size * unit, *p)).collect();
     let cdf = Cdf::new(name, points, lines).map_err(|why| Error::one(source.name, why))?;
     let mode = if lines { "lin" } else { "step" };

@@ -3,7 +3,7 @@
 use super::{Fate, Import, Note};
 use crate::program::ListedFlow;
 use crate::quantity::Measure;
-use crate::{Error, Loaded};
+use crate::{Error, LoadedScenario};
 use forebay_units::{BitsPerSec, Span, Time};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -152,7 +152,7 @@ impl Draft {
 }
 
 /// The scenario of these files.
-pub(super) fn read_back(files: &[(String, String)]) -> Result<Loaded, Error> {
+pub(super) fn read_back(files: &[(String, String)]) -> Result<LoadedScenario, Error> {
     let find = |name: &str| {
         let found = files.iter().find(|(file, _)| file == name);
         found.map(|(_, text)| text.clone()).ok_or_else(|| "is missing; check the path".to_string())

@@ -27,7 +27,7 @@ enum Shape {
 
 /// What becomes of a key.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum To {
+enum KeyTarget {
     /// A key that is read where settings are made. No other key is.
     Read,
     /// A parameter of laws ([`PARAMS`]).
@@ -40,11 +40,11 @@ enum To {
     Fixed,
 }
 
+use KeyTarget::{Fixed, Law, Output, Read, Unused};
 use Shape::{Map, Words as W};
-use To::{Fixed, Law, Output, Read, Unused};
 
 #[rustfmt::skip]
-const KEYS: &[(&str, Shape, To)] = &[
+const KEYS: &[(&str, Shape, KeyTarget)] = &[
     ("ENABLE_QCN", W(1), Read),
     ("USE_DYNAMIC_PFC_THRESHOLD", W(1), Unused),
     ("CLAMP_TARGET_RATE", W(1), Fixed),
@@ -248,7 +248,7 @@ const USED: &[(&str, &[u32])] = &[
 
 /// How the value of a key is written as a parameter.
 #[derive(Clone, Copy)]
-enum As {
+enum ValueForm {
     /// As it is.
     Plain,
     /// A number of microseconds.
@@ -264,30 +264,30 @@ enum As {
 }
 
 /// Key, law, its parameter, and how the value is written.
-const PARAMS: &[(&str, &str, &str, As)] = &[
-    ("ALPHA_RESUME_INTERVAL", "dcqcn", "alpha_timer", As::Us),
-    ("RATE_DECREASE_INTERVAL", "dcqcn", "cut_interval", As::Us),
-    ("RP_TIMER", "dcqcn", "increase_timer", As::Us),
-    ("EWMA_GAIN", "dcqcn", "g", As::Plain),
-    ("FAST_RECOVERY_TIMES", "dcqcn", "recovery_steps", As::Plain),
-    ("RATE_AI", "dcqcn", "r_ai", As::Rate),
-    ("RATE_HAI", "dcqcn", "r_hai", As::Rate),
-    ("MIN_RATE", "dcqcn", "r_min", As::Rate),
-    ("EWMA_GAIN", "dctcp-rate", "g", As::Plain),
-    ("DCTCP_RATE_AI", "dctcp-rate", "r_ai", As::Rate),
-    ("MIN_RATE", "dctcp-rate", "r_min", As::Rate),
-    ("U_TARGET", "hpcc", "eta", As::Plain),
-    ("MI_THRESH", "hpcc", "max_stage", As::Plain),
-    ("MIN_RATE", "hpcc", "r_min", As::Rate),
-    ("RATE_AI", "hpcc", "w_ai", As::Rate),
-    ("MIN_RATE", "timely", "r_min", As::Rate),
-    ("RATE_HAI", "timely", "hai_factor", As::TimesRateAi),
-    ("RATE_AI", "timely", "delta", As::Rate),
-    ("TIMELY_T_HIGH", "timely", "t_high", As::Ns),
-    ("TIMELY_T_LOW", "timely", "t_low", As::Ns),
-    ("TIMELY_BETA", "timely", "beta", As::Plain),
-    ("DCTCP_GAIN", "dcqcn", "g", As::Plain),
-    ("BYTE_COUNTER", "dcqcn", "byte_counter", As::Size),
+const PARAMS: &[(&str, &str, &str, ValueForm)] = &[
+    ("ALPHA_RESUME_INTERVAL", "dcqcn", "alpha_timer", ValueForm::Us),
+    ("RATE_DECREASE_INTERVAL", "dcqcn", "cut_interval", ValueForm::Us),
+    ("RP_TIMER", "dcqcn", "increase_timer", ValueForm::Us),
+    ("EWMA_GAIN", "dcqcn", "g", ValueForm::Plain),
+    ("FAST_RECOVERY_TIMES", "dcqcn", "recovery_steps", ValueForm::Plain),
+    ("RATE_AI", "dcqcn", "r_ai", ValueForm::Rate),
+    ("RATE_HAI", "dcqcn", "r_hai", ValueForm::Rate),
+    ("MIN_RATE", "dcqcn", "r_min", ValueForm::Rate),
+    ("EWMA_GAIN", "dctcp-rate", "g", ValueForm::Plain),
+    ("DCTCP_RATE_AI", "dctcp-rate", "r_ai", ValueForm::Rate),
+    ("MIN_RATE", "dctcp-rate", "r_min", ValueForm::Rate),
+    ("U_TARGET", "hpcc", "eta", ValueForm::Plain),
+    ("MI_THRESH", "hpcc", "max_stage", ValueForm::Plain),
+    ("MIN_RATE", "hpcc", "r_min", ValueForm::Rate),
+    ("RATE_AI", "hpcc", "w_ai", ValueForm::Rate),
+    ("MIN_RATE", "timely", "r_min", ValueForm::Rate),
+    ("RATE_HAI", "timely", "hai_factor", ValueForm::TimesRateAi),
+    ("RATE_AI", "timely", "delta", ValueForm::Rate),
+    ("TIMELY_T_HIGH", "timely", "t_high", ValueForm::Ns),
+    ("TIMELY_T_LOW", "timely", "t_low", ValueForm::Ns),
+    ("TIMELY_BETA", "timely", "beta", ValueForm::Plain),
+    ("DCTCP_GAIN", "dcqcn", "g", ValueForm::Plain),
+    ("BYTE_COUNTER", "dcqcn", "byte_counter", ValueForm::Size),
 ];
 
 /// `CC_MODE`, the law, and the bytes of telemetry that a data packet and its ACK carry (`IntHeader`: five hops of 8 B and a
@@ -1121,7 +1121,7 @@ fn window(draft: &mut Draft, s: &Settings, law: &str, params: &mut Vec<String>) 
     draft.note(s.at("HAS_WIN"), fate, format!("{said}: {text}"));
 }
 
-impl As {
+impl ValueForm {
     fn write(self, value: &str, ai: Option<BitsPerSec>) -> Option<String> {
         match self {
             Self::Plain => value.parse::<f64>().ok().map(|_| value.into()),

@@ -18,12 +18,12 @@ pub struct Paths {
     out: Vec<Vec<Out>>,
     switch: Vec<bool>,
     payload: u64,
-    known: BTreeMap<u32, Vec<Option<Way>>>,
+    known: BTreeMap<u32, Vec<Option<ReceiverPath>>>,
 }
 
 /// The way from a node to a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Way {
+pub struct ReceiverPath {
     /// Propagation, in ns.
     pub delay: u64,
     /// Serialisation of one payload at every link, in ns.
@@ -32,7 +32,7 @@ pub struct Way {
     pub rate: u64,
 }
 
-impl Way {
+impl ReceiverPath {
     /// Both ways of propagation, and one of serialisation.
     pub fn round_trip(&self) -> u64 {
         2 * self.delay + self.serialisation
@@ -55,7 +55,7 @@ impl Paths {
     }
 
     /// The way from one host to another, if there is one.
-    pub fn way(&mut self, src: u32, dst: u32) -> Option<Way> {
+    pub fn way(&mut self, src: u32, dst: u32) -> Option<ReceiverPath> {
         if !self.known.contains_key(&dst) {
             let ways = self.ways_to(dst);
             self.known.insert(dst, ways);
@@ -63,17 +63,17 @@ impl Paths {
         self.known[&dst].get(src as usize).copied().flatten()
     }
 
-    fn ways_to(&self, dst: u32) -> Vec<Option<Way>> {
-        let mut ways: Vec<Option<Way>> = vec![None; self.out.len()];
+    fn ways_to(&self, dst: u32) -> Vec<Option<ReceiverPath>> {
+        let mut ways: Vec<Option<ReceiverPath>> = vec![None; self.out.len()];
         let mut todo = VecDeque::from([dst]);
-        ways[dst as usize] = Some(Way { delay: 0, serialisation: 0, rate: u64::MAX });
+        ways[dst as usize] = Some(ReceiverPath { delay: 0, serialisation: 0, rate: u64::MAX });
         while let Some(at) = todo.pop_front() {
             let Some(way) = ways[at as usize] else { continue };
             for (peer, rate, delay) in &self.out[at as usize] {
                 if ways[*peer as usize].is_some() {
                     continue;
                 }
-                ways[*peer as usize] = Some(Way {
+                ways[*peer as usize] = Some(ReceiverPath {
                     delay: way.delay + delay,
                     serialisation: way.serialisation
                         + self.payload.saturating_mul(8_000_000_000) / (*rate).max(1),

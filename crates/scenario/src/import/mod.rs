@@ -21,7 +21,7 @@ mod words;
 pub use hpcc::{Flow, Flows};
 pub use hpcc_config::HpccConfig;
 pub use hpcc_forks::{FlowForm, SIX_COLUMNS};
-pub use hpcc_ideal::{Paths, Way};
+pub use hpcc_ideal::{Paths, ReceiverPath};
 pub use hpcc_topology::{Link, Topology};
 pub use htsim_command::Command;
 
@@ -32,7 +32,7 @@ pub mod parts {
     pub use super::words::{delay, lines, microseconds, picoseconds, rate, seconds};
 }
 
-use crate::{Error, Loaded};
+use crate::{Error, LoadedScenario};
 use forebay_units::{Bytes, OneLine, Time};
 use std::fmt;
 
@@ -98,7 +98,7 @@ impl Import {
     ///
     /// # Errors
     /// As of any scenario; imports of this module have been read back before they are returned.
-    pub fn load(&self) -> Result<Loaded, Error> {
+    pub fn load(&self) -> Result<LoadedScenario, Error> {
         draft::read_back(&self.files)
     }
 }

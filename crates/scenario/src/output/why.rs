@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 /// flows are followed.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default)]
-pub struct Why {
+pub struct WhyOutput {
     /// Flows to explain, of the completed ones that began after the warm-up: `"all"`; `"slowest 1 %"` or `"slowest 20"` of each size class and of RPCs, by
     /// slowdown; or numbers in flows.csv, `[3, 17]`. Default: "slowest 1 %".
     pub flows: WhyFlows,
@@ -37,7 +37,7 @@ impl Default for WhyFlows {
     }
 }
 
-impl Why {
+impl WhyOutput {
     pub(super) fn check(&self, judge: &mut Judge<'_>) {
         let path = "output.why.flows";
         match &self.flows {
@@ -80,16 +80,16 @@ fn words(text: &str) -> Option<WhyFlows> {
 /// Text, or numbers.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Written {
+enum TextOrNumbers {
     Words(String),
     Numbers(Vec<u32>),
 }
 
 impl<'de> Deserialize<'de> for WhyFlows {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        match Written::deserialize(from)? {
-            Written::Numbers(flows) => Ok(Self::Numbers(flows)),
-            Written::Words(text) => Ok(words(&text).unwrap_or(Self::Unknown(text))),
+        match TextOrNumbers::deserialize(from)? {
+            TextOrNumbers::Numbers(flows) => Ok(Self::Numbers(flows)),
+            TextOrNumbers::Words(text) => Ok(words(&text).unwrap_or(Self::Unknown(text))),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Whether the buffer can hold what pause has to keep, and whether all say the same of it.
 
-use super::Pausing;
+use super::PauseSetup;
 use crate::fabric::{Fabric, Override, PAUSES_NOTHING, Pause};
 use crate::judge::Judge;
 use crate::plan::{Plan, matches};
@@ -10,7 +10,7 @@ use crate::scenario::Scenario;
 /// Every switch that pauses must have room for what its ingress ports keep, and nothing else that drops.
 pub(crate) fn check(judge: &mut Judge<'_>, scenario: &Scenario, plan: &Plan) {
     judge.nics_that_pause(scenario, plan);
-    if let Some(pausing) = Pausing::of(scenario, plan) {
+    if let Some(pausing) = PauseSetup::of(scenario, plan) {
         judge.paused_classes(&scenario.fabric);
         judge.headroom(&scenario.fabric, &pausing);
         judge.pool_of_pauses(scenario, &pausing);
@@ -49,7 +49,7 @@ impl Judge<'_> {
     }
 
     /// Headroom that may be too little is wrong, unless the scenario accepts it.
-    fn headroom(&mut self, fabric: &Fabric, pausing: &Pausing<'_>) {
+    fn headroom(&mut self, fabric: &Fabric, pausing: &PauseSetup<'_>) {
         let refused = pausing.shortages().into_iter().rev().filter(|short| !short.allowed);
         let Some(short) = refused.max_by_key(|short| short.needed) else { return };
         let path = format!("{}.headroom", written(fabric, short.by_override).of_class(short.class));
@@ -67,7 +67,7 @@ impl Judge<'_> {
 
     /// A NIC that pauses its switch must be heard, and have room for what arrives after that.
     fn nics_that_pause(&mut self, scenario: &Scenario, plan: &Plan) {
-        let pausing = Pausing::of(scenario, plan);
+        let pausing = PauseSetup::of(scenario, plan);
         for cable in plan.cables.iter().filter(|cable| (cable.a as usize) < plan.hosts) {
             let name = &plan.names[cable.a as usize];
             let Some(memory) = scenario.host.memory_at(name) else { continue };
@@ -107,7 +107,7 @@ impl Judge<'_> {
     }
 
     /// The pool holds what all ingress ports keep, and no limit of a queue drops before it is full.
-    fn pool_of_pauses(&mut self, scenario: &Scenario, pausing: &Pausing<'_>) {
+    fn pool_of_pauses(&mut self, scenario: &Scenario, pausing: &PauseSetup<'_>) {
         let (switch, plan) = (&scenario.fabric.switch, pausing.plan);
         if switch.class_trims().iter().any(Option::is_some) {
             return; // refused as a whole, with a sentence of its own
@@ -172,21 +172,21 @@ impl Judge<'_> {
 }
 
 /// Settings of pause, and where they were written.
-struct Written<'a> {
+struct PauseKeys<'a> {
     path: String,
     pause: &'a Pause,
 }
 
 /// Settings of an override, or of all switches.
-fn written(fabric: &Fabric, by_override: Option<usize>) -> Written<'_> {
+fn written(fabric: &Fabric, by_override: Option<usize>) -> PauseKeys<'_> {
     let own = by_override.and_then(|i| Some((i, fabric.overrides.get(i)?.pause.as_ref()?)));
     match own {
-        Some((i, pause)) => Written { path: format!("fabric.override[{i}].pause"), pause },
-        None => Written { path: "fabric.switch.pause".into(), pause: &fabric.switch.pause },
+        Some((i, pause)) => PauseKeys { path: format!("fabric.override[{i}].pause"), pause },
+        None => PauseKeys { path: "fabric.switch.pause".into(), pause: &fabric.switch.pause },
     }
 }
 
-impl Written<'_> {
+impl PauseKeys<'_> {
     /// Where the classes stand.
     fn classes(&self) -> String {
         match self.pause {

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const MOST_SOURCES: usize = 64;
 
 /// A checked scenario, and what follows from it.
-pub(super) struct Around<'a> {
+pub(super) struct CheckedScenario<'a> {
     pub scenario: &'a Scenario,
     pub plan: &'a Plan,
     pub hosts: Hosts,
@@ -60,7 +60,7 @@ impl Trip {
     }
 }
 
-impl<'a> Around<'a> {
+impl<'a> CheckedScenario<'a> {
     pub fn new(scenario: &'a Scenario, plan: &'a Plan) -> Self {
         let hosts = Hosts::of_plan(plan, &scenario.fabric.topology);
         let trips = Trips::new(plan, scenario.fabric.switch.latency);

@@ -1,13 +1,13 @@
 //! Cables that are dead from the start, and routes that come too late.
 
-use super::around::Around;
+use super::around::CheckedScenario;
 use crate::faults::Change;
 use crate::plan::{Place, PlannedCable};
 use crate::quantity::Measure;
 use forebay_units::Time;
 
 /// A cable that carries nothing from the start to the end: its index, and the key that says so.
-fn dead(around: &Around<'_>) -> Vec<(usize, String)> {
+fn dead(around: &CheckedScenario<'_>) -> Vec<(usize, String)> {
     let (scenario, plan) = (around.scenario, around.plan);
     let first = scenario.traffic.iter().map(|traffic| traffic.start).min().unwrap_or(Time::ZERO);
     let index =
@@ -41,7 +41,7 @@ fn dead(around: &Around<'_>) -> Vec<(usize, String)> {
 }
 
 /// Hosts that each node reaches without the dead cables: a number for each island.
-fn islands(around: &Around<'_>, dead: &[(usize, String)]) -> Vec<u32> {
+fn islands(around: &CheckedScenario<'_>, dead: &[(usize, String)]) -> Vec<u32> {
     let mut island = vec![u32::MAX; around.plan.names.len()];
     let mut count = 0;
     for start in 0..around.plan.names.len() {
@@ -65,7 +65,7 @@ fn islands(around: &Around<'_>, dead: &[(usize, String)]) -> Vec<u32> {
 }
 
 /// A cable that flows are still sent to.
-pub(super) fn dead_from_the_start(around: &Around<'_>) -> Option<String> {
+pub(super) fn dead_from_the_start(around: &CheckedScenario<'_>) -> Option<String> {
     let dead = dead(around);
     let (cable, key) = dead.first()?;
     if cut(around, &dead).is_some() {
@@ -87,7 +87,7 @@ pub(super) fn dead_from_the_start(around: &Around<'_>) -> Option<String> {
 }
 
 /// Two hosts between which flows are to go and no path leads.
-fn cut(around: &Around<'_>, dead: &[(usize, String)]) -> Option<(u32, u32, String)> {
+fn cut(around: &CheckedScenario<'_>, dead: &[(usize, String)]) -> Option<(u32, u32, String)> {
     if dead.is_empty() {
         return None;
     }
@@ -106,7 +106,7 @@ fn cut(around: &Around<'_>, dead: &[(usize, String)]) -> Option<(u32, u32, Strin
 }
 
 /// Hosts that no path leads to.
-pub(super) fn cut_off(around: &Around<'_>) -> Option<String> {
+pub(super) fn cut_off(around: &CheckedScenario<'_>) -> Option<String> {
     let dead = dead(around);
     let (a, b, entry) = cut(around, &dead)?;
     let names = &around.plan.names;
@@ -120,7 +120,7 @@ pub(super) fn cut_off(around: &Around<'_>) -> Option<String> {
 }
 
 /// New routes after the end of the run, or after the cable is back.
-pub(super) fn routes_too_late(around: &Around<'_>) -> Option<String> {
+pub(super) fn routes_too_late(around: &CheckedScenario<'_>) -> Option<String> {
     let scenario = around.scenario;
     let after = scenario.fabric.reroute_after?;
     let downs = (0..)
@@ -140,7 +140,7 @@ pub(super) fn routes_too_late(around: &Around<'_>) -> Option<String> {
 }
 
 /// Changes of the cable of a host that nothing is sent to or from.
-pub(super) fn cable_without_traffic(around: &Around<'_>) -> Option<String> {
+pub(super) fn cable_without_traffic(around: &CheckedScenario<'_>) -> Option<String> {
     let busy = super::recording::busy(around)?;
     let example = around.hosts.names.get(*busy.first()? as usize)?;
     (0..).zip(&around.scenario.faults).find_map(|(i, fault): (usize, _)| {

@@ -1,13 +1,13 @@
 //! Hosts that cannot take what their links bring, and settings of hosts that have no effect.
 
-use super::around::Around;
+use super::around::CheckedScenario;
 use crate::host::{Memory, Pacing};
 use crate::quantity::Measure;
 use forebay_units::{BitsPerSec, Span};
 
 /// Hosts that receive something and have a path to memory, with the rate of their links.
 fn receivers<'a>(
-    around: &'a Around<'_>,
+    around: &'a CheckedScenario<'_>,
 ) -> impl Iterator<Item = (&'a str, &'a Memory, BitsPerSec)> {
     let names = around.hosts.names.iter().zip(&around.hosts.rates);
     names.filter_map(|(name, rate)| {
@@ -20,7 +20,7 @@ fn receivers<'a>(
 const MOST_OF_IT: f64 = 0.9;
 
 /// PCIe that takes less than the cable brings.
-pub(super) fn pcie_below_the_link(around: &Around<'_>) -> Option<String> {
+pub(super) fn pcie_below_the_link(around: &CheckedScenario<'_>) -> Option<String> {
     receivers(around).find_map(|(name, memory, link)| {
         let pcie = memory.settings.pcie;
         let takes = pcie.payload_rate();
@@ -36,7 +36,7 @@ pub(super) fn pcie_below_the_link(around: &Around<'_>) -> Option<String> {
 }
 
 /// Memory that takes less than the cable brings.
-pub(super) fn memory_below_the_link(around: &Around<'_>) -> Option<String> {
+pub(super) fn memory_below_the_link(around: &CheckedScenario<'_>) -> Option<String> {
     receivers(around).find_map(|(name, memory, link)| {
         let bandwidth = BitsPerSec::new(memory.settings.controller.bytes_per_sec.saturating_mul(8));
         let cached = memory.settings.ddio.is_some();
@@ -50,7 +50,7 @@ pub(super) fn memory_below_the_link(around: &Around<'_>) -> Option<String> {
 }
 
 /// A throttle without anybody to throttle.
-pub(super) fn throttles_nobody(around: &Around<'_>) -> Option<String> {
+pub(super) fn throttles_nobody(around: &CheckedScenario<'_>) -> Option<String> {
     receivers(around).find_map(|(name, memory, _)| {
         let level = memory.level.filter(|level| *level > 0)?;
         let works = memory.settings.antagonists.iter().any(|one| one.cores > 0);
@@ -67,7 +67,7 @@ pub(super) fn throttles_nobody(around: &Around<'_>) -> Option<String> {
 }
 
 /// Antagonists that work until after the end.
-pub(super) fn never_rests(around: &Around<'_>) -> Option<String> {
+pub(super) fn never_rests(around: &CheckedScenario<'_>) -> Option<String> {
     let stop = around.scenario.stop.time;
     let end = stop.since(forebay_units::Time::ZERO);
     receivers(around).find_map(|(_, memory, _)| {
@@ -84,7 +84,7 @@ pub(super) fn never_rests(around: &Around<'_>) -> Option<String> {
 }
 
 /// Gaps between packets that are longer than packets.
-pub(super) fn jitter_above_a_packet(around: &Around<'_>) -> Option<String> {
+pub(super) fn jitter_above_a_packet(around: &CheckedScenario<'_>) -> Option<String> {
     around.hosts.names.iter().zip(&around.hosts.rates).find_map(|(name, rate)| {
         let jitter = around.scenario.host.at(name).0.tx_jitter;
         let packet = around.scenario.largest_packet();
@@ -102,7 +102,7 @@ pub(super) fn jitter_above_a_packet(around: &Around<'_>) -> Option<String> {
 }
 
 /// Pacing of a stack that no flow uses.
-pub(super) fn paces_nobody(around: &Around<'_>) -> Option<String> {
+pub(super) fn paces_nobody(around: &CheckedScenario<'_>) -> Option<String> {
     let settings = &around.scenario.host.settings;
     let word = match settings.pacing {
         Pacing::Off => return None,
@@ -119,7 +119,7 @@ pub(super) fn paces_nobody(around: &Around<'_>) -> Option<String> {
 }
 
 /// A bucket that fills faster than a link empties it.
-pub(super) fn shaper_above_the_link(around: &Around<'_>) -> Option<String> {
+pub(super) fn shaper_above_the_link(around: &CheckedScenario<'_>) -> Option<String> {
     let fabric = &around.scenario.fabric;
     (0..).zip(&fabric.shapers).find_map(|(i, shaper): (usize, _)| {
         let ports = around.plan.ports_like(&shaper.place);
@@ -141,7 +141,7 @@ pub(super) fn shaper_above_the_link(around: &Around<'_>) -> Option<String> {
 }
 
 /// Antagonists that begin after the end.
-pub(super) fn antagonist_after_the_end(around: &Around<'_>) -> Option<String> {
+pub(super) fn antagonist_after_the_end(around: &CheckedScenario<'_>) -> Option<String> {
     let stop = around.scenario.stop.time;
     let end = stop.since(forebay_units::Time::ZERO);
     receivers(around).find_map(|(name, memory, _)| {

@@ -1,19 +1,19 @@
 //! Recoveries that cannot stand the losses that other settings bring.
 
-use super::around::{Around, Entry};
+use super::around::{CheckedScenario, Entry};
 use super::marks::share;
 use crate::fabric::{NotEct, Routing};
 use crate::faults::Change;
-use crate::pause::{Pausing, Threshold};
+use crate::pause::{PauseSetup, Threshold};
 use crate::quantity::Measure;
 use crate::transport::Recovery;
 use forebay_laws::flow::Echo;
 use forebay_units::Bytes;
 
 /// A rule that drops packets of a class before the class is paused.
-pub(super) fn drops_in_a_lossless_class(around: &Around<'_>) -> Option<String> {
+pub(super) fn drops_in_a_lossless_class(around: &CheckedScenario<'_>) -> Option<String> {
     let (scenario, plan) = (around.scenario, around.plan);
-    let pausing = Pausing::of(scenario, plan)?;
+    let pausing = PauseSetup::of(scenario, plan)?;
     let switch = &scenario.fabric.switch;
     let needs = pausing.needs();
     (0..switch.classes.max(1)).filter(|class| around.lossless(*class)).find_map(|class| {
@@ -47,7 +47,7 @@ pub(super) fn drops_in_a_lossless_class(around: &Around<'_>) -> Option<String> {
 }
 
 /// A law that never slows down, where queues drop what they cannot hold.
-pub(super) fn no_reaction_and_no_pause(around: &Around<'_>) -> Option<String> {
+pub(super) fn no_reaction_and_no_pause(around: &CheckedScenario<'_>) -> Option<String> {
     let steady = |entry: &&Entry<'_>| entry.law.is_some() && entry.law_name() == "fixed";
     let entry = around.entries.iter().filter(steady).find(|e| !around.lossless(e.class()))?;
     Some(format!(
@@ -58,7 +58,9 @@ pub(super) fn no_reaction_and_no_pause(around: &Around<'_>) -> Option<String> {
 }
 
 /// Entries that send everything again after a loss.
-fn repeaters<'a>(around: &'a Around<'_>) -> impl Iterator<Item = (&'a Entry<'a>, &'static str)> {
+fn repeaters<'a>(
+    around: &'a CheckedScenario<'_>,
+) -> impl Iterator<Item = (&'a Entry<'a>, &'static str)> {
     around.entries.iter().filter_map(|entry| match entry.transport.rdma()?.recovery {
         Recovery::GoBackN => Some((entry, "go-back-n")),
         Recovery::GoBackZero => Some((entry, "go-back-0")),
@@ -67,7 +69,7 @@ fn repeaters<'a>(around: &'a Around<'_>) -> impl Iterator<Item = (&'a Entry<'a>,
 }
 
 /// A burst that overflows a port before its senders can hear of it.
-pub(super) fn go_back_n_without_pause(around: &Around<'_>) -> Option<String> {
+pub(super) fn go_back_n_without_pause(around: &CheckedScenario<'_>) -> Option<String> {
     let switch = &around.scenario.fabric.switch;
     let share = switch.shared_buffer().map(|pool| share(&pool));
     repeaters(around).filter(|(entry, _)| !around.lossless(entry.class())).find_map(
@@ -94,7 +96,7 @@ pub(super) fn go_back_n_without_pause(around: &Around<'_>) -> Option<String> {
 
 /// What all senders to one host have queued before the law slows them: all but one of their rates for a round trip; under CNPs from
 /// the mark on, and with half of the rates from one CNP to the next.
-fn burst(around: &Around<'_>, entry: &Entry<'_>) -> Bytes {
+fn burst(around: &CheckedScenario<'_>, entry: &Entry<'_>) -> Bytes {
     let excess = entry.fan_in.saturating_sub(1);
     let mut bytes = entry.trip.carries() * excess;
     if let Some(rdma) = entry.transport.rdma().filter(|_| entry.echo() == Echo::Cnp) {
@@ -120,7 +122,7 @@ fn burst(around: &Around<'_>, entry: &Entry<'_>) -> Bytes {
 const REPEATED: f64 = 0.05;
 
 /// Cables that lose packets for as long as the run lasts.
-pub(super) fn go_back_n_on_lossy_cables(around: &Around<'_>) -> Option<String> {
+pub(super) fn go_back_n_on_lossy_cables(around: &CheckedScenario<'_>) -> Option<String> {
     let fabric = &around.scenario.fabric;
     let cables = (0..).zip(&fabric.overrides).filter_map(|(i, o): (usize, _)| {
         Some((format!("fabric.override[{i}].loss"), o.loss.filter(|loss| *loss < 1.0)?))
@@ -144,7 +146,7 @@ pub(super) fn go_back_n_on_lossy_cables(around: &Around<'_>) -> Option<String> {
 }
 
 /// Whether two packets of one flow may take different paths.
-fn many_paths(around: &Around<'_>) -> bool {
+fn many_paths(around: &CheckedScenario<'_>) -> bool {
     let switches = around.plan.hosts as u32..around.plan.names.len() as u32;
     let cables = around.plan.cables.len();
     // A tree has one path between any two hosts.
@@ -152,7 +154,7 @@ fn many_paths(around: &Around<'_>) -> bool {
 }
 
 /// Packets that arrive out of order, to a receiver that takes that for a loss.
-pub(super) fn go_back_n_out_of_order(around: &Around<'_>) -> Option<String> {
+pub(super) fn go_back_n_out_of_order(around: &CheckedScenario<'_>) -> Option<String> {
     repeaters(around).find_map(|(entry, recovery)| {
         let routing = around.scenario.routing_of(entry.traffic);
         (routing == Routing::Spray && many_paths(around)).then(|| {
@@ -173,7 +175,7 @@ fn routing_key(entry: &Entry<'_>) -> String {
 }
 
 /// A port that gets less than a packet of the buffer.
-pub(super) fn share_below_a_packet(around: &Around<'_>) -> Option<String> {
+pub(super) fn share_below_a_packet(around: &CheckedScenario<'_>) -> Option<String> {
     let pool = around.scenario.fabric.switch.shared_buffer()?;
     let (share, alpha) = (share(&pool), pool.alpha?);
     let entry = around
@@ -190,7 +192,7 @@ pub(super) fn share_below_a_packet(around: &Around<'_>) -> Option<String> {
 }
 
 /// Credits that are metered for packets of another size.
-pub(super) fn credits_for_other_packets(around: &Around<'_>) -> Option<String> {
+pub(super) fn credits_for_other_packets(around: &CheckedScenario<'_>) -> Option<String> {
     let fabric = &around.scenario.fabric;
     let credits = fabric.switch.credits?;
     around.entries.iter().filter(|entry| entry.transport.credit_law(&around.scenario.laws).is_some()).find_map(|entry| {

@@ -1,6 +1,6 @@
 //! Marks that never come, come always, or come too late for the law that waits for them.
 
-use super::around::{Around, Entry};
+use super::around::{CheckedScenario, Entry};
 use crate::fabric::{Ecn, EcnMarking, Ect, Policy};
 use crate::plan::PlannedCable;
 use crate::quantity::{Measure, QueueLength};
@@ -8,12 +8,12 @@ use forebay_laws::flow::Echo;
 use forebay_units::Bytes;
 
 /// Entries whose law waits for marks.
-fn waiting<'a>(around: &'a Around<'_>) -> impl Iterator<Item = &'a Entry<'a>> {
+fn waiting<'a>(around: &'a CheckedScenario<'_>) -> impl Iterator<Item = &'a Entry<'a>> {
     around.entries.iter().filter(|entry| entry.echo() != Echo::None)
 }
 
 /// The rule that marks the data of an entry.
-fn rule(around: &Around<'_>, entry: &Entry<'_>) -> Option<EcnMarking> {
+fn rule(around: &CheckedScenario<'_>, entry: &Entry<'_>) -> Option<EcnMarking> {
     let switch = &around.scenario.fabric.switch;
     let of_class = switch.ecn.of_class(entry.class());
     of_class.or(switch.ecn.of_port()).filter(|rule| rule.ect == Ect::Mark)
@@ -26,12 +26,12 @@ fn begins(entry: &Entry<'_>, rule: EcnMarking, cable: PlannedCable) -> (QueueLen
 }
 
 /// Names the port of a switch.
-fn port(around: &Around<'_>, node: usize, cable: PlannedCable) -> String {
+fn port(around: &CheckedScenario<'_>, node: usize, cable: PlannedCable) -> String {
     around.plan.link_name(cable, Some(node as u32))
 }
 
 /// A queue that is full before it is marked.
-pub(super) fn above_the_limit(around: &Around<'_>) -> Option<String> {
+pub(super) fn above_the_limit(around: &CheckedScenario<'_>) -> Option<String> {
     waiting(around).find_map(|entry| {
         let rule = rule(around, entry)?;
         let class = entry.class();
@@ -55,7 +55,7 @@ pub(super) fn above_the_limit(around: &Around<'_>) -> Option<String> {
 }
 
 /// A queue that gets no more of the shared buffer before it is marked.
-pub(super) fn above_the_share(around: &Around<'_>) -> Option<String> {
+pub(super) fn above_the_share(around: &CheckedScenario<'_>) -> Option<String> {
     let pool = around.scenario.fabric.switch.shared_buffer()?;
     let share = share(&pool);
     waiting(around).find_map(|entry| {
@@ -87,7 +87,7 @@ pub(super) fn share(pool: &crate::fabric::SharedBuffer) -> Bytes {
 }
 
 /// A law that slows for marks where nothing marks.
-pub(super) fn none_for_the_law(around: &Around<'_>) -> Option<String> {
+pub(super) fn none_for_the_law(around: &CheckedScenario<'_>) -> Option<String> {
     let switch = &around.scenario.fabric.switch;
     waiting(around).find_map(|entry| {
         let by_host = around.scenario.host.has_control();
@@ -113,7 +113,7 @@ pub(super) fn none_for_the_law(around: &Around<'_>) -> Option<String> {
 }
 
 /// Marks without any congestion.
-pub(super) fn every_packet(around: &Around<'_>) -> Option<String> {
+pub(super) fn every_packet(around: &CheckedScenario<'_>) -> Option<String> {
     waiting(around).find_map(|entry| {
         let rule = rule(around, entry)?;
         (entry.bytes(rule.kmax) == Bytes::ZERO).then(|| {
@@ -127,7 +127,7 @@ pub(super) fn every_packet(around: &Around<'_>) -> Option<String> {
 }
 
 /// Notices of congestion behind what congests.
-pub(super) fn cnps_behind_data(around: &Around<'_>) -> Option<String> {
+pub(super) fn cnps_behind_data(around: &CheckedScenario<'_>) -> Option<String> {
     waiting(around).find_map(|entry| {
         let rdma = entry.transport.rdma().filter(|_| entry.echo() == Echo::Cnp)?;
         let data = entry.class();

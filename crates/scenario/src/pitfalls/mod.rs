@@ -17,7 +17,7 @@ mod windows;
 
 use crate::plan::Plan;
 use crate::scenario::Scenario;
-use around::Around;
+use around::CheckedScenario;
 
 /// Two settings that do not work together.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct Pitfall {
 }
 
 /// The first place where a pair of settings does not work.
-type Check = fn(&Around<'_>) -> Option<String>;
+type Check = fn(&CheckedScenario<'_>) -> Option<String>;
 
 /// All pairs, by what goes wrong: timers, windows, marks, losses, pauses, hosts, sources, recording, faults.
 const PAIRS: &[(&str, Check)] = &[
@@ -99,7 +99,7 @@ pub fn pairs() -> impl Iterator<Item = &'static str> {
 
 /// Each pair of a checked scenario that cannot work, at the first place where it does not.
 pub fn pitfalls(scenario: &Scenario, plan: &Plan) -> Vec<Pitfall> {
-    let around = Around::new(scenario, plan);
+    let around = CheckedScenario::new(scenario, plan);
     let found =
         |(pair, check): &(&'static str, Check)| Some(Pitfall { pair, text: check(&around)? });
     PAIRS.iter().filter_map(found).collect()

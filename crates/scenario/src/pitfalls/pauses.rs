@@ -1,8 +1,8 @@
 //! Pauses that never come, never end, or end in drops.
 
-use super::around::{Around, neat, time};
+use super::around::{CheckedScenario, neat, time};
 use crate::fabric::PauseSettings;
-use crate::pause::{Pausing, Threshold};
+use crate::pause::{PauseSetup, Threshold};
 use crate::plan::PlannedCable;
 use crate::quantity::Measure;
 use crate::transport::Recovery;
@@ -10,8 +10,8 @@ use forebay_units::{Bytes, Span};
 
 /// Accounts of all ingress ports that pause: node, cable, and class.
 fn accounts<'a>(
-    around: &'a Around<'_>,
-    pausing: Pausing<'a>,
+    around: &'a CheckedScenario<'_>,
+    pausing: PauseSetup<'a>,
 ) -> impl Iterator<Item = (usize, PlannedCable, Option<u8>)> + 'a {
     let classes = pausing.classes();
     let lanes: Vec<Option<u8>> = match classes {
@@ -25,8 +25,8 @@ fn accounts<'a>(
 }
 
 /// A port that lets its peer go on only when nothing waits any more.
-pub(super) fn resume_below_nothing(around: &Around<'_>) -> Option<String> {
-    let pausing = Pausing::of(around.scenario, around.plan)?;
+pub(super) fn resume_below_nothing(around: &CheckedScenario<'_>) -> Option<String> {
+    let pausing = PauseSetup::of(around.scenario, around.plan)?;
     accounts(around, pausing).find_map(|(node, cable, lane)| {
         let own = pausing.ingress(node, cable, lane);
         let Threshold::Fixed(xoff) = own.xoff else { return None };
@@ -41,14 +41,16 @@ pub(super) fn resume_below_nothing(around: &Around<'_>) -> Option<String> {
 }
 
 /// Settings with a watchdog, and its time.
-fn watchdogs<'a>(around: &'a Around<'_>) -> impl Iterator<Item = (&'a PauseSettings, Span)> {
+fn watchdogs<'a>(
+    around: &'a CheckedScenario<'_>,
+) -> impl Iterator<Item = (&'a PauseSettings, Span)> {
     let pauses = around.scenario.fabric.pauses();
     let accounts = pauses.flat_map(|pause| pause.accounts().map(|(_, settings)| settings));
     accounts.filter_map(|settings| Some((settings, settings.watchdog?.after)))
 }
 
 /// A watchdog that no pause is short enough for.
-pub(super) fn watchdog_of_every_pause(around: &Around<'_>) -> Option<String> {
+pub(super) fn watchdog_of_every_pause(around: &CheckedScenario<'_>) -> Option<String> {
     watchdogs(around).find_map(|(settings, after)| {
         let link = around.scenario.fabric.host_link;
         // Until the port has drained what lies between the thresholds and its peer has heard of it.
@@ -66,7 +68,7 @@ pub(super) fn watchdog_of_every_pause(around: &Around<'_>) -> Option<String> {
 }
 
 /// A watchdog that cannot fire in this run.
-pub(super) fn watchdog_after_the_end(around: &Around<'_>) -> Option<String> {
+pub(super) fn watchdog_after_the_end(around: &CheckedScenario<'_>) -> Option<String> {
     let stop = around.scenario.stop.time;
     let end = stop.since(forebay_units::Time::ZERO);
     watchdogs(around).find(|(_, after)| *after >= end).map(|(_, after)| {
@@ -78,8 +80,8 @@ pub(super) fn watchdog_after_the_end(around: &Around<'_>) -> Option<String> {
 }
 
 /// A port that has less than a packet of its own and of the pool: each packet goes to headroom, and pauses its sender.
-pub(super) fn pool_below_a_packet(around: &Around<'_>) -> Option<String> {
-    let pausing = Pausing::of(around.scenario, around.plan)?;
+pub(super) fn pool_below_a_packet(around: &CheckedScenario<'_>) -> Option<String> {
+    let pausing = PauseSetup::of(around.scenario, around.plan)?;
     let pool = around.scenario.fabric.switch.shared_buffer()?;
     let packet = around.scenario.largest_packet();
     pausing.needs().into_iter().find_map(|need| {
@@ -101,8 +103,8 @@ pub(super) fn pool_below_a_packet(around: &Around<'_>) -> Option<String> {
 }
 
 /// A threshold that the pool is too small for.
-pub(super) fn xoff_above_the_pool(around: &Around<'_>) -> Option<String> {
-    let pausing = Pausing::of(around.scenario, around.plan)?;
+pub(super) fn xoff_above_the_pool(around: &CheckedScenario<'_>) -> Option<String> {
+    let pausing = PauseSetup::of(around.scenario, around.plan)?;
     let pool = around.scenario.fabric.switch.shared_buffer()?;
     let needs = pausing.needs();
     accounts(around, pausing).find_map(|(node, cable, lane)| {
@@ -123,8 +125,8 @@ pub(super) fn xoff_above_the_pool(around: &Around<'_>) -> Option<String> {
 }
 
 /// Each pause costs a packet, and each packet all that is behind it.
-pub(super) fn go_back_n_without_headroom(around: &Around<'_>) -> Option<String> {
-    let pausing = Pausing::of(around.scenario, around.plan)?;
+pub(super) fn go_back_n_without_headroom(around: &CheckedScenario<'_>) -> Option<String> {
+    let pausing = PauseSetup::of(around.scenario, around.plan)?;
     let repeats = |entry: &&super::around::Entry<'_>| {
         let recovery = entry.transport.rdma().map(|rdma| rdma.recovery);
         around.lossless(entry.class())

@@ -1,6 +1,6 @@
 //! Records of what is not there.
 
-use super::around::{Around, time};
+use super::around::{CheckedScenario, time};
 use crate::output::WhyFlows;
 use crate::plan::{matches, port_ends};
 use crate::program::TrafficKind;
@@ -10,7 +10,7 @@ use forebay_units::{Bytes, Span, Time};
 use std::collections::BTreeSet;
 
 /// A warm-up in which all flows begin.
-pub(super) fn warmup_of_everything(around: &Around<'_>) -> Option<String> {
+pub(super) fn warmup_of_everything(around: &CheckedScenario<'_>) -> Option<String> {
     let warmup = around.scenario.output.warmup;
     let last = |traffic: &crate::traffic::Traffic| match &traffic.kind {
         TrafficKind::Permutation(_) | TrafficKind::AllToAll(_) => Some(traffic.start),
@@ -34,7 +34,7 @@ pub(super) fn warmup_of_everything(around: &Around<'_>) -> Option<String> {
 }
 
 /// Intervals of all samples, with their keys.
-fn intervals(around: &Around<'_>) -> Vec<(&'static str, Span)> {
+fn intervals(around: &CheckedScenario<'_>) -> Vec<(&'static str, Span)> {
     let output = &around.scenario.output;
     let queues = output.queues.as_ref().map(|one| ("output.queues.every", one.every));
     let flows = output.flows.as_ref().map(|one| ("output.flows.every", one.every));
@@ -43,7 +43,7 @@ fn intervals(around: &Around<'_>) -> Vec<(&'static str, Span)> {
 }
 
 /// A series of one sample, which is taken before anything has happened.
-pub(super) fn one_sample(around: &Around<'_>) -> Option<String> {
+pub(super) fn one_sample(around: &CheckedScenario<'_>) -> Option<String> {
     let stop = around.scenario.stop.time;
     let end = stop.since(Time::ZERO);
     let (key, every) = intervals(around).into_iter().find(|(_, every)| *every >= end)?;
@@ -54,7 +54,7 @@ pub(super) fn one_sample(around: &Around<'_>) -> Option<String> {
 }
 
 /// Samples between which nothing can happen.
-pub(super) fn finer_than_packets(around: &Around<'_>) -> Option<String> {
+pub(super) fn finer_than_packets(around: &CheckedScenario<'_>) -> Option<String> {
     let rates = around.plan.cables.iter().map(|cable| cable.link.rate);
     let fastest = rates.max()?;
     let least = fastest.time_for(Bytes::new(64));
@@ -69,14 +69,14 @@ pub(super) fn finer_than_packets(around: &Around<'_>) -> Option<String> {
 }
 
 /// Hosts that send or receive something; `None` if any may.
-pub(super) fn busy(around: &Around<'_>) -> Option<BTreeSet<u32>> {
+pub(super) fn busy(around: &CheckedScenario<'_>) -> Option<BTreeSet<u32>> {
     let named = around.entries.iter().map(|entry| entry.ends.as_ref());
     let all: Option<Vec<_>> = named.collect();
     Some(all?.into_iter().flatten().flat_map(|(src, dst)| [*src, *dst]).collect())
 }
 
 /// Places of hosts that no traffic comes to.
-pub(super) fn places_without_traffic(around: &Around<'_>) -> Option<String> {
+pub(super) fn places_without_traffic(around: &CheckedScenario<'_>) -> Option<String> {
     let (busy, output) = (busy(around)?, &around.scenario.output);
     let idle = |pattern: &str| {
         let mut meant = around.plan.nodes_like(pattern).peekable();
@@ -102,7 +102,7 @@ pub(super) fn places_without_traffic(around: &Around<'_>) -> Option<String> {
 }
 
 /// Numbers of flows above the last one.
-pub(super) fn flows_that_are_not_there(around: &Around<'_>) -> Option<String> {
+pub(super) fn flows_that_are_not_there(around: &CheckedScenario<'_>) -> Option<String> {
     let poisson = |t: &crate::traffic::Traffic| t.kind.is_random();
     if around.scenario.traffic.iter().any(poisson) {
         return None;
@@ -124,7 +124,7 @@ pub(super) fn flows_that_are_not_there(around: &Around<'_>) -> Option<String> {
 }
 
 /// Explanations of completion times where no flow completes.
-pub(super) fn nothing_to_explain(around: &Around<'_>) -> Option<String> {
+pub(super) fn nothing_to_explain(around: &CheckedScenario<'_>) -> Option<String> {
     around.scenario.output.why.as_ref()?;
     let endless = |t: &crate::traffic::Traffic| matches!(t.kind, TrafficKind::Long(_));
     around.scenario.traffic.iter().all(endless).then(|| {

@@ -1,12 +1,12 @@
 //! Traffic that comes to nothing before the run ends, or that no link can carry.
 
-use super::around::{Around, neat, time};
-use crate::program::{Incast, Long, Poisson, Rpc, TrafficKind, Wait};
+use super::around::{CheckedScenario, neat, time};
+use crate::program::{Incast, LongFlows, Poisson, Rpc, TrafficKind, Wait};
 use crate::quantity::Measure;
 use forebay_units::{Span, human};
 
 /// A run that is over before the first answer.
-pub(super) fn ends_before_an_answer(around: &Around<'_>) -> Option<String> {
+pub(super) fn ends_before_an_answer(around: &CheckedScenario<'_>) -> Option<String> {
     around.entries.iter().find_map(|entry| {
         let (left, trip) = (around.left(entry), entry.trip.shortest);
         (left < trip).then(|| {
@@ -24,7 +24,7 @@ pub(super) fn ends_before_an_answer(around: &Around<'_>) -> Option<String> {
 }
 
 /// Clients that think until the end of the run.
-pub(super) fn thinks_to_the_end(around: &Around<'_>) -> Option<String> {
+pub(super) fn thinks_to_the_end(around: &CheckedScenario<'_>) -> Option<String> {
     waits(
         around,
         "think",
@@ -34,12 +34,12 @@ pub(super) fn thinks_to_the_end(around: &Around<'_>) -> Option<String> {
 }
 
 /// Servers that work until the end of the run.
-pub(super) fn serves_to_the_end(around: &Around<'_>) -> Option<String> {
+pub(super) fn serves_to_the_end(around: &CheckedScenario<'_>) -> Option<String> {
     waits(around, "service", |rpc| (rpc.service, true), |_| "no RPC is answered".into())
 }
 
 fn waits(
-    around: &Around<'_>,
+    around: &CheckedScenario<'_>,
     key: &str,
     of: fn(&Rpc) -> (Wait, bool),
     what: impl Fn(String) -> String,
@@ -61,7 +61,7 @@ fn waits(
 }
 
 /// Arrivals so rare that a run has none.
-pub(super) fn no_arrival(around: &Around<'_>) -> Option<String> {
+pub(super) fn no_arrival(around: &CheckedScenario<'_>) -> Option<String> {
     around.entries.iter().find_map(|entry| {
         let TrafficKind::Poisson(Poisson { sizes, load, load_ref }) = &entry.traffic.kind else {
             return None;
@@ -84,7 +84,7 @@ pub(super) fn no_arrival(around: &Around<'_>) -> Option<String> {
 }
 
 /// Rounds that come faster than their receiver's link carries them.
-pub(super) fn incasts_above_the_link(around: &Around<'_>) -> Option<String> {
+pub(super) fn incasts_above_the_link(around: &CheckedScenario<'_>) -> Option<String> {
     around.entries.iter().find_map(|entry| {
         let TrafficKind::Incast(incast) = &entry.traffic.kind else { return None };
         let Incast { fan_in, size, to: Some(to), every: Some(every), rounds, .. } = incast else {
@@ -108,9 +108,9 @@ pub(super) fn incasts_above_the_link(around: &Around<'_>) -> Option<String> {
 }
 
 /// Endless flows of which the last begin after the end.
-pub(super) fn staggered_past_the_end(around: &Around<'_>) -> Option<String> {
+pub(super) fn staggered_past_the_end(around: &CheckedScenario<'_>) -> Option<String> {
     around.entries.iter().find_map(|entry| {
-        let TrafficKind::Long(Long { from, to, stagger }) = &entry.traffic.kind else { return None };
+        let TrafficKind::Long(LongFlows { from, to, stagger }) = &entry.traffic.kind else { return None };
         let n = from.len().max(to.len()) as u64;
         let left = around.left(entry);
         (stagger.as_ps() > 0 && stagger.saturating_mul(n - 1) >= left).then(|| {

@@ -1,6 +1,6 @@
 //! Timers that fire before what they wait for can come, or not before the end of the run.
 
-use super::around::{Around, Entry, neat, time};
+use super::around::{CheckedScenario, Entry, neat, time};
 use super::trips::Sizes;
 use crate::quantity::Measure;
 use crate::transport::BaseRtt;
@@ -9,7 +9,7 @@ use forebay_laws::flow::Echo;
 use forebay_units::{Bytes, Span};
 
 /// Nothing is answered before one round trip, so each packet is sent again.
-pub(super) fn rdma_timeout(around: &Around<'_>) -> Option<String> {
+pub(super) fn rdma_timeout(around: &CheckedScenario<'_>) -> Option<String> {
     around.entries.iter().find_map(|entry| {
         let rdma = entry.transport.rdma()?;
         early(entry, "timeout", rdma.timeout, rdma.timeout == Span::from_ms(4))
@@ -17,7 +17,7 @@ pub(super) fn rdma_timeout(around: &Around<'_>) -> Option<String> {
 }
 
 /// Checks the timeout for few packets in flight.
-pub(super) fn rdma_timeout_few(around: &Around<'_>) -> Option<String> {
+pub(super) fn rdma_timeout_few(around: &CheckedScenario<'_>) -> Option<String> {
     around.entries.iter().find_map(|entry| {
         let rdma = entry.transport.rdma().filter(|rdma| rdma.few > 0)?;
         let other = rdma.timeout_few != rdma.timeout;
@@ -41,7 +41,7 @@ fn early(entry: &Entry<'_>, key: &str, timeout: Span, usual: bool) -> Option<Str
 }
 
 /// Receivers request what is on its way.
-pub(super) fn resend_after(around: &Around<'_>) -> Option<String> {
+pub(super) fn resend_after(around: &CheckedScenario<'_>) -> Option<String> {
     around.entries.iter().find_map(|entry| {
         let keys = entry.transport.receiver_driven()?;
         let trip = entry.trip.longest;
@@ -59,7 +59,7 @@ pub(super) fn resend_after(around: &Around<'_>) -> Option<String> {
 }
 
 /// No timer of the kernel is finer than its tick.
-pub(super) fn coarse_ticks(around: &Around<'_>) -> Option<String> {
+pub(super) fn coarse_ticks(around: &CheckedScenario<'_>) -> Option<String> {
     around.entries.iter().find_map(|entry| {
         let tcp = entry.transport.tcp()?;
         (tcp.rto_min < tcp.timer_tick).then(|| {
@@ -74,7 +74,7 @@ pub(super) fn coarse_ticks(around: &Around<'_>) -> Option<String> {
 }
 
 /// A law that waits for CNPs gets one.
-pub(super) fn cnp_interval(around: &Around<'_>) -> Option<String> {
+pub(super) fn cnp_interval(around: &CheckedScenario<'_>) -> Option<String> {
     around.entries.iter().find_map(|entry| {
         let rdma = entry.transport.rdma().filter(|_| entry.echo() == Echo::Cnp)?;
         let left = around.left(entry);
@@ -92,7 +92,7 @@ pub(super) fn cnp_interval(around: &Around<'_>) -> Option<String> {
 }
 
 /// A law that takes the path for much shorter than it is keeps it idle.
-pub(super) fn base_rtt(around: &Around<'_>) -> Option<String> {
+pub(super) fn base_rtt(around: &CheckedScenario<'_>) -> Option<String> {
     around.entries.iter().find_map(|entry| {
         let BaseRtt::Fixed(base) = entry.transport.rdma()?.base_rtt else { return None };
         let (shortest, longest) = (entry.trip.shortest, entry.trip.longest);
@@ -112,7 +112,7 @@ pub(super) fn base_rtt(around: &Around<'_>) -> Option<String> {
 }
 
 /// A delay that the empty path has already counts as congestion.
-pub(super) fn delay_target(around: &Around<'_>) -> Option<String> {
+pub(super) fn delay_target(around: &CheckedScenario<'_>) -> Option<String> {
     around.entries.iter().find_map(|entry| {
         let trip = entry.trip.shortest;
         let span = |name: &str| entry.param::<Span>(name);
@@ -146,7 +146,7 @@ const MOST_REQUESTS: u64 = 20;
 const MOST_RACKS: usize = 64;
 
 /// Queues by destination that request again what is on its way.
-pub(super) fn request_timeout(around: &Around<'_>) -> Option<String> {
+pub(super) fn request_timeout(around: &CheckedScenario<'_>) -> Option<String> {
     let timeout = around.scenario.fabric.switch.hierarchical.as_ref()?.request_timeout;
     let homes = around.plan.cables.iter().filter(|cable| (cable.a as usize) < around.plan.hosts);
     let racks: std::collections::BTreeSet<u32> = homes.map(|cable| cable.b).collect();
@@ -169,7 +169,7 @@ pub(super) fn request_timeout(around: &Around<'_>) -> Option<String> {
 }
 
 /// A sender that waits until the end of the run after one refusal.
-pub(super) fn rnr_timer(around: &Around<'_>) -> Option<String> {
+pub(super) fn rnr_timer(around: &CheckedScenario<'_>) -> Option<String> {
     let refuses = |host: &String| {
         let memory = around.scenario.host.memory_at(host)?;
         let queue = memory.settings.ddio.as_ref()?.queue.as_ref()?;

@@ -1,13 +1,13 @@
 //! Windows that cannot do what other settings want of them.
 
-use super::around::{Around, Entry, time};
+use super::around::{CheckedScenario, Entry, time};
 use crate::program::TrafficKind;
 use crate::quantity::Measure;
 use crate::transport::InflightCap;
 use forebay_units::Bytes;
 
 /// Of a window of one segment no second one comes, for which its ACK waits.
-pub(super) fn window_of_one(around: &Around<'_>) -> Option<String> {
+pub(super) fn window_of_one(around: &CheckedScenario<'_>) -> Option<String> {
     around.entries.iter().find_map(|entry| {
         let tcp = entry.transport.tcp().filter(|tcp| tcp.delayed_ack)?;
         let window = tcp.receive_window.filter(|_| tcp.receive_window_max.is_none())?;
@@ -24,7 +24,7 @@ pub(super) fn window_of_one(around: &Around<'_>) -> Option<String> {
 }
 
 /// A first window above what the receiver takes.
-pub(super) fn initial_window(around: &Around<'_>) -> Option<String> {
+pub(super) fn initial_window(around: &CheckedScenario<'_>) -> Option<String> {
     around.entries.iter().find_map(|entry| {
         let tcp = entry.transport.tcp()?;
         let window = tcp.receive_window?;
@@ -42,7 +42,7 @@ pub(super) fn initial_window(around: &Around<'_>) -> Option<String> {
 }
 
 /// A receiver that lets no path be full.
-pub(super) fn receive_window(around: &Around<'_>) -> Option<String> {
+pub(super) fn receive_window(around: &CheckedScenario<'_>) -> Option<String> {
     around.entries.iter().find_map(|entry| {
         let tcp = entry.transport.tcp()?;
         let most = tcp.receive_window_max.or(tcp.receive_window)?;
@@ -53,7 +53,7 @@ pub(super) fn receive_window(around: &Around<'_>) -> Option<String> {
 }
 
 /// A queue pair whose cap on bytes in flight lets no path be full.
-pub(super) fn max_inflight(around: &Around<'_>) -> Option<String> {
+pub(super) fn max_inflight(around: &CheckedScenario<'_>) -> Option<String> {
     around.entries.iter().find_map(|entry| {
         let InflightCap::Fixed(most) = entry.transport.rdma()?.max_inflight else { return None };
         narrow(entry, &format!("{}.max_inflight", entry.path), most)
@@ -61,7 +61,7 @@ pub(super) fn max_inflight(around: &Around<'_>) -> Option<String> {
 }
 
 /// A socket buffer, on a path to memory, that lets no path be full.
-pub(super) fn socket_buffer(around: &Around<'_>) -> Option<String> {
+pub(super) fn socket_buffer(around: &CheckedScenario<'_>) -> Option<String> {
     around.entries.iter().find_map(|entry| {
         entry.transport.tcp()?;
         let memory = around.scenario.host.memory.as_ref()?;
@@ -70,7 +70,7 @@ pub(super) fn socket_buffer(around: &Around<'_>) -> Option<String> {
 }
 
 /// Buffers of a collective's receivers that let no path be full, with those of all channels.
-pub(super) fn posted(around: &Around<'_>) -> Option<String> {
+pub(super) fn posted(around: &CheckedScenario<'_>) -> Option<String> {
     around.entries.iter().find_map(|entry| {
         let TrafficKind::Collective(collective) = &entry.traffic.kind else { return None };
         let all = Bytes::new(collective.window?.get().min(1 << 40)) * collective.channels.into();

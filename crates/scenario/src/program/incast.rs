@@ -3,7 +3,7 @@
 //! Rounds begin by the clock (`every`), or each when the last has been delivered.
 
 use super::layout::{latest, takes};
-use super::op::{After, Op, Signal, Step};
+use super::op::{Op, Signal, Step, WaitList};
 use super::{Error, Kind, Layout, MOST_FLOWS, Surroundings, control_delay, mean_of, one, too_many};
 use crate::judge::Judge;
 use crate::plan::Plan;
@@ -137,14 +137,14 @@ impl Incast {
             if let Some(last) = last_receiver {
                 let go = |(nth, (src, ..)): (u32, &(u32, Span, u32))| {
                     let signal = Signal { to: *src, traffic, tag: round, delay, before };
-                    Step { op: Op::Signal(signal), after: After::op(nth) }
+                    Step { op: Op::Signal(signal), after: WaitList::op(nth) }
                 };
                 steps.entry(last).or_default().extend((1..).zip(&answers).map(go));
                 for (src, jitter, on) in &answers {
                     let own = steps.entry(*src).or_default();
-                    own.push(Step { op: Op::Compute(*jitter), after: After::signal(round, 1) });
+                    own.push(Step { op: Op::Compute(*jitter), after: WaitList::signal(round, 1) });
                     let op = Op::Send { on: *on, bytes: size };
-                    own.push(Step { op, after: After::op(1) });
+                    own.push(Step { op, after: WaitList::op(1) });
                 }
             }
             steps.entry(receiver).or_default().extend(takes(answers.iter().map(|of| of.2)));

@@ -1,6 +1,6 @@
 //! What kinds of traffic make: a table of flows, and what starts those without a time of their own.
 
-use super::op::{After, Listed, Op, Ops, Program, Signal, Step};
+use super::op::{Op, OpList, Ops, Program, Signal, Step, WaitList};
 use super::{Hosts, MOST_FLOWS, too_many};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Bytes, Span, Time};
@@ -158,7 +158,7 @@ pub struct Layout<'a> {
     entry: u16,
     seed: u64,
     jitter: Stream,
-    made: &'a mut Made,
+    made: &'a mut LaidOutFlows,
     first_connection: Option<u32>,
     connections: u32, // of this entry, so far
     /// Whether the flows are still wanted; where not, those of this entry end early.
@@ -301,14 +301,14 @@ pub(crate) struct Entries<'a> {
     pub seed: u64,
     /// Whether the flows are still wanted, which is checked every few thousand flows.
     pub wanted: &'a dyn Fn() -> bool,
-    made: Made,
+    made: LaidOutFlows,
     count: u128, // flows, by the forecasts
 }
 
 impl<'a> Entries<'a> {
     /// No entries yet.
     pub fn new(hosts: &'a Hosts, seed: u64, wanted: &'a dyn Fn() -> bool) -> Self {
-        Self { hosts, seed, wanted, made: Made::default(), count: 0 }
+        Self { hosts, seed, wanted, made: LaidOutFlows::default(), count: 0 }
     }
 
     /// The layout of an entry that lasts from `start` to `until`, in a run that ends at `stop`. `packet`: a full one.
@@ -361,7 +361,7 @@ impl<'a> Entries<'a> {
 
 /// What entries have made so far. Flows are called by the order in which they were made.
 #[derive(Default)]
-struct Made {
+struct LaidOutFlows {
     table: Table,
     programs: Vec<Program>,
     steps: Vec<Draft>,
@@ -393,7 +393,7 @@ struct Wait {
     until: Time,
 }
 
-impl Made {
+impl LaidOutFlows {
     fn control_link(&mut self, from: u32, to: u32, delay: Span) {
         if from != to {
             let least = self.control.entry((from, to)).or_insert(delay);
@@ -412,7 +412,7 @@ impl Made {
                 }
             }
             let Draft { host, traffic, ahead, steps } = draft;
-            let ops = Box::new(Listed { steps, next: 0 });
+            let ops = Box::new(OpList { steps, next: 0 });
             let (first, stripes, awaited) = (0, 1, false);
             self.programs.push(Program { host, traffic, first, stripes, ahead, awaited, ops });
         }
@@ -480,24 +480,25 @@ impl Triggers {
                 if hosts > 1 {
                     let (tag, delay, before) = (met, there, Time::MAX);
                     let signal = Signal { to: at, traffic, tag, delay, before };
-                    steps.push(Step { op: Op::Signal(signal), after: After::op(1) });
+                    steps.push(Step { op: Op::Signal(signal), after: WaitList::op(1) });
                 }
             }
             let senders: BTreeSet<u32> = waits.iter().map(|w| flows[w.flow as usize].src).collect();
             for (nth, to) in (1..).zip(senders) {
                 let (tag, delay, before) = (go, back, latest(until, back));
                 let op = Op::Signal(Signal { to, traffic, tag, delay, before });
-                let after = if hosts > 1 { After::signal(met, hosts) } else { After::op(nth) };
+                let after =
+                    if hosts > 1 { WaitList::signal(met, hosts) } else { WaitList::op(nth) };
                 all.entry((traffic, at)).or_default().push(Step { op, after });
             }
             for wait in waits {
                 let flow = &flows[wait.flow as usize];
                 let op = Op::Send { on: wait.flow, bytes: flow.size };
                 let steps = all.entry((traffic, flow.src)).or_default();
-                let mut after = After::signal(go, 1);
+                let mut after = WaitList::signal(go, 1);
                 if wait.compute > Span::ZERO {
                     steps.push(Step { op: Op::Compute(wait.compute), after });
-                    after = After::op(1);
+                    after = WaitList::op(1);
                 }
                 steps.push(Step { op, after });
             }
@@ -511,7 +512,7 @@ impl Triggers {
 pub(super) fn takes(flows: impl Iterator<Item = u32>) -> impl Iterator<Item = Step> {
     let take = |(nth, on): (u32, u32)| Step {
         op: Op::Recv { on, bytes: Bytes::MAX },
-        after: After::op(nth.min(1)),
+        after: WaitList::op(nth.min(1)),
     };
     (0..).zip(flows).map(take)
 }

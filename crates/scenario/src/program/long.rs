@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Flows without an end.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[schemars(inline)]
-pub struct Long {
+pub struct LongFlows {
     /// Sending hosts: names, or patterns with `*` as an index.
     #[serde(deserialize_with = "one_or_more")]
     #[schemars(with = "OneOrMore")]
@@ -24,7 +24,7 @@ pub struct Long {
     pub stagger: Span,
 }
 
-impl Kind for Long {
+impl Kind for LongFlows {
     fn check(&mut self, judge: &mut Judge<'_>, path: &str, around: &Surroundings<'_>) {
         let at = |key: &str| format!("{path}.{key}");
         judge.short(&at("stagger"), self.stagger);

@@ -29,7 +29,7 @@ pub(crate) use layout::Entries;
 pub use layout::{Connection, DPORT, Error, FIRST_SPORT, FlowSpec, Layout, Table};
 pub use list::ListedFlow;
 pub(crate) use list::check_triggers;
-pub use op::{After, Mark, Op, Ops, Program, Signal, Step};
+pub use op::{Mark, Op, Ops, Program, Signal, Step, WaitList};
 pub use rpc::{Pairs, Wait, pairs};
 
 macro_rules! kinds {
@@ -65,7 +65,7 @@ kinds! {
     /// Every host sends to every other.
     AllToAll(AllToAll) is all_to_all::AllToAll,
     /// Flows without an end, from each of `from` to its partner in `to`.
-    Long(Long) is long::Long,
+    Long(LongFlows) is long::LongFlows,
     /// Requests and responses over connections that stay open, each in a closed loop: a client sends its next request when
     /// the response to an earlier one has arrived.
     Rpc(Box<Rpc>) is rpc::Rpc,

@@ -62,7 +62,7 @@ pub struct Signal {
 
 /// What an operation waits for. It begins when all of these are over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct After {
+pub struct WaitList {
     /// Operations of the same program, as distances: 1 is the one before. 0: none.
     pub back: [u32; 2],
     /// Name of a signal to this host.
@@ -71,7 +71,7 @@ pub struct After {
     pub count: u32,
 }
 
-impl After {
+impl WaitList {
     /// Nothing to wait for.
     pub const NOTHING: Self = Self { back: [0; 2], tag: 0, count: 0 };
 
@@ -97,7 +97,7 @@ pub struct Step {
     /// What is done.
     pub op: Op,
     /// When it begins.
-    pub after: After,
+    pub after: WaitList,
 }
 
 const _: () = assert!(size_of::<Step>() <= 64, "an operation costs at most a cache line");
@@ -163,12 +163,12 @@ impl PartialEq for Program {
 
 /// Operations that are laid out one by one.
 #[derive(Clone, Debug)]
-pub(super) struct Listed {
+pub(super) struct OpList {
     pub steps: Vec<Step>,
     pub next: usize,
 }
 
-impl Ops for Listed {
+impl Ops for OpList {
     fn next(&mut self) -> Option<Step> {
         let step = self.steps.get(self.next).copied();
         self.next += usize::from(step.is_some());

@@ -179,7 +179,7 @@ fn keys_and_words() {
         (
             "warmup",
             "colour = 1\nwarmup",
-            "26:1: output.colour: unknown key; this table takes capture, flows, format, law_log, memory, queues, warmup or why",
+            "26:1: output.colour: unknown key; this table takes capture, flows, format, law_log, memory, queues, steps, warmup or why",
         ),
         ("version = 1", "", "1:1: version: is missing; write for instance version = 1"),
         ("version = 1", "version = 2", "1:11: version: 2 is out of range; only 1 is known"),

@@ -7,7 +7,7 @@ use forebay_scenario::import::{
 };
 use forebay_scenario::model::{BaseRtt, Clock, MarkAt, NextHops, Pause, Release, Routing};
 use forebay_scenario::workload::{self, Hosts, Table};
-use forebay_scenario::{Loaded, export, text};
+use forebay_scenario::{LoadedScenario, export, text};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use proptest::prelude::*;
 
@@ -52,7 +52,7 @@ fn htsim_with(matrix: &str, topo: Option<&str>, command: Command<'_>) -> Result<
 }
 
 /// Reads an import back from a folder, as a user does.
-fn load(made: &Import) -> Loaded {
+fn load(made: &Import) -> LoadedScenario {
     static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
     let n = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     let folder = std::env::temp_dir().join(format!("forebay-import-{}-{n}", std::process::id()));
@@ -65,7 +65,7 @@ fn load(made: &Import) -> Loaded {
     loaded
 }
 
-fn table(loaded: &Loaded) -> Table {
+fn table(loaded: &LoadedScenario) -> Table {
     let hosts = Hosts::of(&loaded.scenario);
     workload::flows(&loaded.scenario, &hosts, 1).unwrap()
 }
@@ -221,7 +221,7 @@ fn everything_can_be_moved_to_the_start() {
     };
     let [there, here] = [None, Some(Time::ZERO)].map(|start| load(&at(start).unwrap()));
     let two = Span::from_secs(2);
-    let starts = |of: &Loaded| table(of).flows.iter().map(|f| f.start).collect::<Vec<_>>();
+    let starts = |of: &LoadedScenario| table(of).flows.iter().map(|f| f.start).collect::<Vec<_>>();
     assert_eq!(starts(&here).iter().map(|t| *t + two).collect::<Vec<_>>(), starts(&there));
     assert_eq!(here.scenario.stop.time + two, there.scenario.stop.time);
     assert_eq!(here.scenario.faults[0].at + two, there.scenario.faults[0].at);

@@ -1,7 +1,7 @@
 //! Files of forks of the public HPCC simulator, and of others of its family: read as their own code reads them, or refused with
 //! the true cause. Right values are from that code (`docs/import.md`), not from ours.
 
-use forebay_scenario::Loaded;
+use forebay_scenario::LoadedScenario;
 use forebay_scenario::cdf::Cdf;
 use forebay_scenario::import::{
     self, CdfForm, Fate, FlowForm, Hpcc, HpccConfig, Import, SIX_COLUMNS, Source,
@@ -43,7 +43,7 @@ fn made(topology: &str, flows: &str, config: &str) -> Result<Import, String> {
 }
 
 #[track_caller]
-fn loaded(made: &Import) -> Loaded {
+fn loaded(made: &Import) -> LoadedScenario {
     made.load().unwrap_or_else(|error| panic!("{error}\n{}", made.files[0].1))
 }
 

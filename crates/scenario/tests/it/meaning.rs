@@ -2,7 +2,7 @@
 
 use forebay_scenario::model::*;
 use forebay_scenario::plan::{Plan, matches};
-use forebay_scenario::{Loaded, around, text, text_with};
+use forebay_scenario::{LoadedScenario, around, text, text_with};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 
 /// As little as a scenario can say.
@@ -23,7 +23,7 @@ kind = "permutation"
 size = "1MB"
 "#;
 
-fn least(sets: &[(&str, &str)]) -> Loaded {
+fn least(sets: &[(&str, &str)]) -> LoadedScenario {
     text_with("scenarios/least.toml", LEAST, sets).unwrap_or_else(|e| panic!("{e}"))
 }
 
@@ -525,7 +525,7 @@ fn a_recorded_trace_is_read_as_steps() {
             Ok(text.clone())
         };
         let loaded = forebay_scenario::text_from::<&str>("t.toml", scenario, &[], &read);
-        let trace = |loaded: forebay_scenario::Loaded| {
+        let trace = |loaded: forebay_scenario::LoadedScenario| {
             loaded
                 .scenario
                 .host

@@ -1,11 +1,11 @@
 //! Laws from object files: `law = "bpf:cc.bpf.o"`, the path relative to the scenario.
 
 use forebay_laws::params::NamedLaw;
-use forebay_scenario::{Loaded, Loader, resolved};
+use forebay_scenario::{LoadedScenario, Loader, resolved};
 use std::path::Path;
 
 /// A scenario beside the objects, with this transport and entry of traffic.
-fn load(transport: &str, entry: &str) -> Result<Loaded, String> {
+fn load(transport: &str, entry: &str) -> Result<LoadedScenario, String> {
     let name = Path::new(env!("CARGO_MANIFEST_DIR")).join("../bpf/obj/t.toml");
     let text = format!(
         "version = 1\nstop = {{ time = \"20ms\" }}\n[fabric]\nkind = \"dumbbell\"\nleft = 1\nright = 1\n\

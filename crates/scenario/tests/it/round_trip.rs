@@ -178,7 +178,7 @@ fn kind(hosts: [&'static str; 2]) -> impl Strategy<Value = TrafficKind> {
         rpc(hosts).boxed(),
         bytes().prop_map(|size| TrafficKind::Permutation(Permutation { size })),
         bytes().prop_map(|size| TrafficKind::AllToAll(AllToAll { size })),
-        span().prop_map(move |stagger| TrafficKind::Long(Long {
+        span().prop_map(move |stagger| TrafficKind::Long(LongFlows {
             from: vec![a.clone(), b.clone()],
             to: vec![b.clone(), a.clone()],
             stagger
@@ -686,7 +686,7 @@ prop_compose! {
                 flows: queues.map(|every| FlowSamples { every, hosts: vec![host.into()], most: 3 }),
                 memory: memory_every.filter(|_| modelled).map(|every| MemorySamples { every, hosts: vec![host.into()] }),
                 law_log: queues.map(|every| LawLog { flows: vec![every.as_ps() as u32, 1], ..LawLog::default() }).filter(|log| log.flows[0] != 1),
-                why: queues.map(|every| Why { flows: match every.as_ps() % 4 {
+                why: queues.map(|every| WhyOutput { flows: match every.as_ps() % 4 {
                     0 => WhyFlows::All,
                     1 => WhyFlows::Percent(every.as_ps() as f64 % 99.0 + 0.25),
                     2 => WhyFlows::Count(every.as_ps() as u32 % 1000 + 1),

@@ -2,7 +2,7 @@
 
 use crate::programs::{computes, signals, waits};
 use forebay_scenario::workload::{Hosts, Table, flows, forecast};
-use forebay_scenario::{Loaded, text_with};
+use forebay_scenario::{LoadedScenario, text_with};
 use forebay_units::{Bytes, Span, Time};
 
 const BASE: &str = r#"version = 1
@@ -19,7 +19,7 @@ kind = "tcp"
 law = "reno"
 "#;
 
-fn loaded(traffic: &str, sets: &[(&str, &str)]) -> Loaded {
+fn loaded(traffic: &str, sets: &[(&str, &str)]) -> LoadedScenario {
     text_with("a.toml", &format!("{BASE}{traffic}"), sets).unwrap_or_else(|e| panic!("{e}"))
 }
 

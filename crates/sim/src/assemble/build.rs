@@ -6,10 +6,10 @@ use super::pools::Pools;
 use super::racks::{self, Racks};
 use super::stacks::{Stacks, profiles, usual};
 use super::symmetric;
-use crate::host::{ClassQueues, Common, Host, Memory, Nic, NicSide, Profile, Whose};
+use crate::host::{ClassQueues, Common, Host, LawHost, Memory, Nic, NicSide, Profile};
 use crate::law_log::{LawTaps, host_tap};
-use crate::observe::follow::{Followed, Follower};
-use crate::observe::tap::{Tapped, Taps};
+use crate::observe::follow::{FollowedNode, Follower};
+use crate::observe::tap::{TappedNode, Taps};
 use crate::observe::{
     CreditSamples, Deliveries, FlowSamples, MemorySamples, PoolSamples, SenderWaits,
 };
@@ -22,15 +22,15 @@ use forebay_host::memory::settings::SmtOrder;
 use forebay_laws::host_driver::lockstep::Line;
 use forebay_net::{
     CLASSES, Cable, ClassPolicy, CreditClass, Fabric, Form, IngressPool, IngressSettings, Length,
-    Marking, Over, PathCounts, PortSettings, Routes, Shaper, Share as PartOfRate, SharedBuffer,
-    Switch, SwitchSettings, Tor, Watchdog, Xoff,
+    Marking, OverflowAction, PathCounts, PortSettings, Routes, Shaper, Share as PartOfRate,
+    SharedBuffer, Switch, SwitchSettings, Tor, Watchdog, Xoff,
 };
 use forebay_record::law_logs::LawLogs;
 use forebay_scenario::model::{
     self, Change, Clock, DeadPort, Ect, MarkAt, NotEct, PoolThreshold, QueueLength, Release,
     Scenario, Topology, WatchdogAction,
 };
-use forebay_scenario::pause::{Pausing, Threshold};
+use forebay_scenario::pause::{PauseSetup, Threshold};
 use forebay_scenario::pitfalls::pitfalls;
 use forebay_scenario::plan::{self, Plan};
 use forebay_scenario::program::Program;
@@ -70,9 +70,9 @@ pub(crate) fn build_with(
     let mut table = workload::flows_of(scenario, &hosts, seed, &outputs.sources, wanted)
         .map_err(|e| SimError::Traffic(e.to_string()))?
         .ok_or(SimError::Stopped)?;
-    let pausing = Pausing::of(scenario, &plan);
+    let pausing = PauseSetup::of(scenario, &plan);
     let mut warnings = std::mem::take(&mut table.warnings);
-    warnings.extend(pausing.iter().flat_map(Pausing::warnings));
+    warnings.extend(pausing.iter().flat_map(PauseSetup::warnings));
     warnings.extend(low_answers(scenario));
     warnings.extend(pitfalls(scenario, &plan).into_iter().map(|one| one.text));
 
@@ -119,7 +119,7 @@ pub(crate) fn build_with(
     let memories = memories.collect::<Result<Vec<_>, _>>()?;
     let each = (0u32..).zip(nodes);
     let tapped = |(id, node)| match taps.take(NodeId(id)) {
-        Some(tap) => AnyNode::Tapped(Box::new(Tapped { node, tap })),
+        Some(tap) => AnyNode::Tapped(Box::new(TappedNode { node, tap })),
         None => node,
     };
     let mut nodes: Vec<_> = each.map(tapped).collect();
@@ -127,7 +127,7 @@ pub(crate) fn build_with(
         let follower = Follower::new((flows, outputs.details), &common, scenario, &plan);
         let each = (0u32..).zip(nodes);
         let followed = |(id, mut node)| match follower.follow(NodeId(id), &mut node, &fabric) {
-            Some(follow) => AnyNode::Followed(Box::new(Followed::new(node, follow))),
+            Some(follow) => AnyNode::Followed(Box::new(FollowedNode::new(node, follow))),
             None => node,
         };
         nodes = each.map(followed).collect();
@@ -292,7 +292,7 @@ struct Maker<'a> {
     common: &'a Arc<Common>,
     options: Options,
     explicit: Vec<Link>, // whose ports have queues
-    pausing: Option<Pausing<'a>>,
+    pausing: Option<PauseSetup<'a>>,
     taps: &'a Taps,
     law_logs: Option<(&'a model::LawLog, &'a dyn LawLogs)>,
     agent: Option<&'a Arc<dyn Line>>,
@@ -606,9 +606,9 @@ impl<'a> Maker<'a> {
         let key = Stream::new(self.common.seed, u64::from(host), Purpose::HostLaw).key();
         let whose = match self.agent {
             Some(agent) => {
-                Whose { agent: Some(Arc::clone(agent)), log: None, laws: &scenario.laws }
+                LawHost { agent: Some(Arc::clone(agent)), log: None, laws: &scenario.laws }
             }
-            None => Whose {
+            None => LawHost {
                 agent: None,
                 laws: &scenario.laws,
                 log: self.law_logs.and_then(|(logged, logs)| host_tap(logged, logs, name)),
@@ -678,15 +678,15 @@ fn length(of: QueueLength) -> Length {
 }
 
 /// What becomes of packets beyond the limit of a class; `tells`: headers say that they were cut off on the way to a switch.
-fn over_limit(switch: &model::Switch, class: usize, tells: bool) -> Over {
+fn over_limit(switch: &model::Switch, class: usize, tells: bool) -> OverflowAction {
     let trims = switch.class_trims();
     let headers = || trims.iter().flatten().any(|trim| usize::from(trim.class) == class);
     match trims[class] {
         Some(model::Trim { trim_to, class, coin }) => {
-            Over::Trim(forebay_net::Trim { to: trim_to.get() as u16, class, coin, tells })
+            OverflowAction::Trim(forebay_net::Trim { to: trim_to.get() as u16, class, coin, tells })
         }
-        None if switch.return_to_sender && headers() => Over::Return,
-        None => Over::Drop,
+        None if switch.return_to_sender && headers() => OverflowAction::Return,
+        None => OverflowAction::Drop,
     }
 }
 

@@ -7,7 +7,7 @@
 use super::Host;
 use super::flow_map::{DONE, FlowMap};
 use super::timers::Due;
-use forebay_engine::{LinkId, Out};
+use forebay_engine::{Emitter, LinkId};
 use forebay_record::ProgramWait;
 use forebay_scenario::program::{Mark, Op, Program, Signal, Step};
 use forebay_units::{Bytes, Span, Time};
@@ -23,13 +23,13 @@ type OpId = (u32, u32);
 /// All programs of a host, but for those of flows with a time of their own.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Apps {
-    programs: Vec<Running>,
+    programs: Vec<RunningProgram>,
     begun: bool,
     logs: bool, // operations are logged
     lines: Vec<Line>,
     of: FlowMap, // flow to index in `lines`
     signals: BTreeMap<(u16, u32), Signals>,
-    timers: Vec<Timed>, // by what their timers say; those that came up are free
+    timers: Vec<TimerPurpose>, // by what their timers say; those that came up are free
     free: Vec<u32>,
     ready: VecDeque<OpId>,           // wait for nothing more
     links: Vec<(u32, LinkId, Span)>, // to hosts that are notified, with the delay of each; sorted
@@ -49,7 +49,7 @@ pub(crate) struct Marked {
 
 /// A program on its way.
 #[derive(Clone, Debug)]
-struct Running {
+struct RunningProgram {
     program: Program,
     window: VecDeque<Slot>, // operations that have been read, from the oldest that is not over
     first: u32,             // number of the first of them
@@ -57,12 +57,12 @@ struct Running {
     read: bool,             // no more come
     ended: Option<Time>,
     failed: Option<(Time, u32)>, // when a sender gave up, and its flow: what waits for that never begins
-    log: Vec<Logged>,            // all operations so far, if they are logged
+    log: Vec<LoggedOp>,          // all operations so far, if they are logged
 }
 
 /// An operation as it was done.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Logged {
+pub(crate) struct LoggedOp {
     pub step: Step,
     pub begun: Time, // `Time::MAX`: it had not
     pub over: Time,  // likewise
@@ -72,7 +72,7 @@ pub(crate) struct Logged {
     pub last: u32,
 }
 
-impl Logged {
+impl LoggedOp {
     /// It began when a signal came.
     pub const SIGNAL: u32 = u32::MAX - 1;
     /// It waited for nothing, or for what was over when it was read.
@@ -116,7 +116,7 @@ struct Signals {
 
 /// What a timer is for.
 #[derive(Clone, Copy, Debug)]
-enum Timed {
+enum TimerPurpose {
     Op(OpId),
     Signal { of: (u16, u32), cause: u32 },
 }
@@ -124,7 +124,9 @@ enum Timed {
 impl Apps {
     /// All programs: the entry of each, whether the run waits for it, when its last operation was over, and what it waits for.
     pub fn ends(&self) -> impl Iterator<Item = (u16, bool, Option<Time>, Option<ProgramWait>)> {
-        let end = |of: &Running| (of.program.traffic, of.program.awaited, of.ended, of.waits_for());
+        let end = |of: &RunningProgram| {
+            (of.program.traffic, of.program.awaited, of.ended, of.waits_for())
+        };
         self.programs.iter().map(end)
     }
 
@@ -146,7 +148,7 @@ impl Apps {
     }
 
     /// Operations of each program that were read, with the program; none unless they are logged.
-    pub fn logs(&self) -> impl Iterator<Item = (&Program, &[Logged])> {
+    pub fn logs(&self) -> impl Iterator<Item = (&Program, &[LoggedOp])> {
         self.programs.iter().map(|of| (&of.program, &of.log[..]))
     }
 
@@ -185,7 +187,7 @@ impl Apps {
             of.window.push_back(slot);
             of.waiting += 1;
             if *logs {
-                of.log.push(Logged {
+                of.log.push(LoggedOp {
                     step,
                     begun: Time::MAX,
                     over: Time::MAX,
@@ -202,7 +204,7 @@ impl Apps {
     }
 
     /// What is logged of an operation.
-    fn logged(&mut self, (which, number): OpId) -> Option<&mut Logged> {
+    fn logged(&mut self, (which, number): OpId) -> Option<&mut LoggedOp> {
         if !self.logs {
             return None;
         }
@@ -263,11 +265,11 @@ impl Apps {
         let came = signal.came;
         let met: Vec<OpId> =
             signal.waiting.extract_if(.., |(count, _)| *count <= came).map(|of| of.1).collect();
-        met.into_iter().for_each(|id| self.met(id, cause, Logged::SIGNAL));
+        met.into_iter().for_each(|id| self.met(id, cause, LoggedOp::SIGNAL));
     }
 
     /// A timer for this.
-    fn timer(&mut self, timed: Timed) -> u32 {
+    fn timer(&mut self, timed: TimerPurpose) -> u32 {
         match self.free.pop() {
             Some(at) => {
                 self.timers[at as usize] = timed;
@@ -292,12 +294,12 @@ impl Apps {
     }
 }
 
-impl Running {
+impl RunningProgram {
     /// Of the operations so many places before `number` the one that was over last, as far as that is logged.
     fn latest(&self, number: u32, back: [u32; 2]) -> u32 {
         let before = back.into_iter().filter(|back| *back > 0).map(|back| number - back);
         let latest = before.max_by_key(|n| (self.log.get(*n as usize).map(|one| one.over), *n));
-        latest.unwrap_or(Logged::NOTHING)
+        latest.unwrap_or(LoggedOp::NOTHING)
     }
 
     /// Whether it has just ended, and the run waits for that.
@@ -333,7 +335,7 @@ impl Host {
         apps.links = links;
         let (window, first, waiting) = (VecDeque::new(), 0, 0);
         let (read, ended, failed, log) = (false, None, None, Vec::new());
-        let running = Running { program, window, first, waiting, read, ended, failed, log };
+        let running = RunningProgram { program, window, first, waiting, read, ended, failed, log };
         apps.programs.push(running);
         self.plan_next();
         self.settle_next();
@@ -358,7 +360,7 @@ impl Host {
 
     /// Programs begin.
     #[cold]
-    pub(super) fn begin_programs(&mut self, now: Time, out: &mut impl Out<Packet>) {
+    pub(super) fn begin_programs(&mut self, now: Time, out: &mut impl Emitter<Packet>) {
         self.with_apps(now, out, |apps, _| {
             apps.begun = true;
             (0..apps.programs.len() as u32).for_each(|which| apps.read(which));
@@ -372,7 +374,7 @@ impl Host {
     fn with_apps(
         &mut self,
         now: Time,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
         what: impl FnOnce(&mut Apps, &mut Self),
     ) {
         let Some(mut apps) = self.apps.take() else { return };
@@ -388,7 +390,7 @@ impl Host {
     }
 
     /// An operation begins.
-    fn begin(&mut self, now: Time, apps: &mut Apps, id: OpId, out: &mut impl Out<Packet>) {
+    fn begin(&mut self, now: Time, apps: &mut Apps, id: OpId, out: &mut impl Emitter<Packet>) {
         let Slot { op, cause, .. } = *apps.slot(id);
         if let Some(one) = apps.logged(id) {
             one.begun = now;
@@ -420,8 +422,10 @@ impl Host {
                 apps.slot(id).missing = left;
                 left == 0
             }
-            Op::Compute(span) => !self.wait(now, apps, now.saturating_add(span), Timed::Op(id)),
-            Op::At(time) => !self.wait(now, apps, time, Timed::Op(id)),
+            Op::Compute(span) => {
+                !self.wait(now, apps, now.saturating_add(span), TimerPurpose::Op(id))
+            }
+            Op::At(time) => !self.wait(now, apps, time, TimerPurpose::Op(id)),
             Op::Signal(signal) => {
                 self.signal(now, apps, signal, cause, out);
                 true
@@ -440,7 +444,7 @@ impl Host {
     }
 
     /// Waits until `at`. False if that is not later.
-    fn wait(&mut self, now: Time, apps: &mut Apps, at: Time, what: Timed) -> bool {
+    fn wait(&mut self, now: Time, apps: &mut Apps, at: Time, what: TimerPurpose) -> bool {
         if at > now {
             let timer = apps.timer(what);
             self.timers.push(at, Due::App, timer);
@@ -540,7 +544,7 @@ impl Host {
         apps: &mut Apps,
         signal: Signal,
         cause: u32,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) {
         let Signal { to, traffic, tag, delay, before } = signal;
         if now >= before {
@@ -552,7 +556,8 @@ impl Host {
                 "a control link leads to each other host that is notified"
             );
             let of = (traffic, tag);
-            if !self.wait(now, apps, now.saturating_add(delay), Timed::Signal { of, cause }) {
+            if !self.wait(now, apps, now.saturating_add(delay), TimerPurpose::Signal { of, cause })
+            {
                 apps.signalled(of, cause);
             }
             return;
@@ -567,27 +572,27 @@ impl Host {
 
     /// A signal of another host came over a control link.
     #[cold]
-    pub(super) fn on_signal(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
+    pub(super) fn on_signal(&mut self, now: Time, packet: &Packet, out: &mut impl Emitter<Packet>) {
         let (of, cause) = ((packet.word, packet.flow.0), packet.stamp);
         let at = now + Span::from_ps(packet.seq);
         self.with_apps(now, out, |apps, host| {
-            if !host.wait(now, apps, at, Timed::Signal { of, cause }) {
+            if !host.wait(now, apps, at, TimerPurpose::Signal { of, cause }) {
                 apps.signalled(of, cause);
             }
         });
     }
 
     /// A time of a program has come.
-    pub(super) fn app_due(&mut self, now: Time, timer: u32, out: &mut impl Out<Packet>) {
+    pub(super) fn app_due(&mut self, now: Time, timer: u32, out: &mut impl Emitter<Packet>) {
         let mut done = false;
         self.with_apps(now, out, |apps, _| {
             apps.free.push(timer);
             match apps.timers[timer as usize] {
-                Timed::Op(id) => {
+                TimerPurpose::Op(id) => {
                     let cause = apps.slot(id).cause;
                     done = apps.over(now, id, cause);
                 }
-                Timed::Signal { of, cause } => apps.signalled(of, cause),
+                TimerPurpose::Signal { of, cause } => apps.signalled(of, cause),
             }
         });
         if done {
@@ -597,19 +602,29 @@ impl Host {
 
     /// All of a flow has been delivered here.
     #[cold]
-    pub(super) fn flow_delivered(&mut self, now: Time, flow: FlowId, out: &mut impl Out<Packet>) {
+    pub(super) fn flow_delivered(
+        &mut self,
+        now: Time,
+        flow: FlowId,
+        out: &mut impl Emitter<Packet>,
+    ) {
         self.bytes_delivered(now, flow, u64::MAX, out);
     }
 
     /// All of a flow of this host has been acknowledged.
     #[cold]
-    pub(super) fn flow_acked(&mut self, now: Time, flow: FlowId, out: &mut impl Out<Packet>) {
+    pub(super) fn flow_acked(&mut self, now: Time, flow: FlowId, out: &mut impl Emitter<Packet>) {
         self.bytes_acked(now, flow, u64::MAX, out);
     }
 
     /// The sender of a flow of this host gave up: its messages are never over, and what waits for them never begins.
     #[cold]
-    pub(super) fn flow_given_up(&mut self, now: Time, flow: FlowId, out: &mut impl Out<Packet>) {
+    pub(super) fn flow_given_up(
+        &mut self,
+        now: Time,
+        flow: FlowId,
+        out: &mut impl Emitter<Packet>,
+    ) {
         let Some(apps) = self.apps.as_mut().filter(|apps| apps.of.get(flow).is_some()) else {
             return;
         };
@@ -624,7 +639,7 @@ impl Host {
         now: Time,
         flow: FlowId,
         delivered: u64,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) {
         if self.stream_delivered(now, flow, delivered, out) {
             return;
@@ -651,7 +666,7 @@ impl Host {
         now: Time,
         flow: FlowId,
         acked: u64,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) {
         if self.stream_acked(now, flow, acked, out) {
             return;
@@ -667,7 +682,13 @@ impl Host {
         self.ops_over(now, flow, over, out);
     }
 
-    fn ops_over(&mut self, now: Time, flow: FlowId, over: Vec<OpId>, out: &mut impl Out<Packet>) {
+    fn ops_over(
+        &mut self,
+        now: Time,
+        flow: FlowId,
+        over: Vec<OpId>,
+        out: &mut impl Emitter<Packet>,
+    ) {
         let mut done = 0;
         self.with_apps(now, out, |apps, _| {
             done = over.into_iter().filter(|id| apps.over(now, *id, flow.0)).count();

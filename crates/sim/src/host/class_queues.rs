@@ -12,7 +12,7 @@
 //! no room is dropped. Where there is one queue beside it, all else stays in the list that every host has.
 
 use super::{Host, REFUSED};
-use forebay_engine::Out;
+use forebay_engine::Emitter;
 use forebay_host::{ReadyFlows, ReadyList};
 use forebay_net::{CreditClass, trace};
 use forebay_units::Time;
@@ -131,7 +131,7 @@ impl Host {
     pub(super) fn next_by_class(
         &mut self,
         start: Time,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) -> Option<Packet> {
         if let Some(segment) = self.next_segment() {
             return Some(segment);
@@ -152,7 +152,7 @@ impl Host {
         &mut self,
         queues: &mut ClassQueues,
         start: Time,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) -> Option<Packet> {
         self.sort_into(queues, start, out);
         let mut next = self.next_credit(queues, start);
@@ -184,7 +184,7 @@ impl Host {
         &mut self,
         queues: &mut ClassQueues,
         start: Time,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) -> Option<Packet> {
         let back = &mut queues.queues[0].answers;
         queues.examined += back.len();
@@ -198,7 +198,12 @@ impl Host {
         next
     }
 
-    fn take_credits(&mut self, queues: &mut ClassQueues, now: Time, out: &mut impl Out<Packet>) {
+    fn take_credits(
+        &mut self,
+        queues: &mut ClassQueues,
+        now: Time,
+        out: &mut impl Emitter<Packet>,
+    ) {
         let Some(credits) = &mut queues.credits else { return };
         let mut at = queues.examined;
         while let Some(packet) = self.nic.queue.get(at) {
@@ -219,7 +224,7 @@ impl Host {
         credits: &mut CreditQueue,
         packet: &Packet,
         now: Time,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) {
         if !credits.add(packet, self.nic.port.settings().overhead.into()) {
             self.nic.port.count_drop(packet);
@@ -228,7 +233,7 @@ impl Host {
         }
     }
 
-    fn sort_into(&mut self, queues: &mut ClassQueues, now: Time, out: &mut impl Out<Packet>) {
+    fn sort_into(&mut self, queues: &mut ClassQueues, now: Time, out: &mut impl Emitter<Packet>) {
         while let Some(packet) = self.nic.queue.pop_front() {
             match queues.credits.as_mut().filter(|credits| credits.of.has(&packet)) {
                 Some(credits) => self.add_credit(credits, &packet, now, out),

@@ -5,9 +5,9 @@ use crate::options::SimError;
 use forebay_host::memory::settings::LINE;
 use forebay_host::memory::{MemoryPath, MemorySettings};
 use forebay_laws::Laws;
-use forebay_laws::host::{Counter, Counters, Echo, HostStart, Reading, Side, Watched};
+use forebay_laws::host::{Counter, Counters, Echo, HostStart, LawReadings, Reading, Side};
 use forebay_laws::host_driver::lockstep::{Line, Remote, Terms};
-use forebay_laws::host_driver::{Driver, Pace, Plant, Written};
+use forebay_laws::host_driver::{Driver, LevelWrite, Pace, Plant};
 use forebay_laws::log::Tap;
 use forebay_scenario::model::HostControl;
 use forebay_units::Time;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// Where the law of a host runs and logs.
 #[derive(Clone, Debug)]
-pub(crate) struct Whose<'a> {
+pub(crate) struct LawHost<'a> {
     /// Where it writes its log.
     pub log: Option<Tap>,
     /// The agent that runs it.
@@ -62,7 +62,7 @@ impl Control {
     }
 
     /// The law's signals beside their targets, if it watches this direction.
-    pub fn watched(&self, side: Side) -> Option<Watched> {
+    pub fn watched(&self, side: Side) -> Option<LawReadings> {
         either!(self.watched(side))
     }
 
@@ -80,7 +80,7 @@ pub(super) fn control(
     of: &HostControl,
     settings: &MemorySettings,
     seed: u64,
-    whose: Whose<'_>,
+    whose: LawHost<'_>,
 ) -> Result<Control, SimError> {
     let mut params = law(&of.law, &of.params, |name| whose.laws.host(name))?;
     if let Some(log) = whose.log {
@@ -127,8 +127,8 @@ impl Plant for Registers<'_> {
         Some(Reading { at: now, raw: value as u64 & mask })
     }
 
-    fn write_level(&mut self, now: Time, level: u8) -> Written {
+    fn write_level(&mut self, now: Time, level: u8) -> LevelWrite {
         self.0.set_level(now, level);
-        Written { at: now, in_force: true }
+        LevelWrite { at: now, in_force: true }
     }
 }

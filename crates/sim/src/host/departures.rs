@@ -1,6 +1,6 @@
 //! Test double of the engine: collects the packets that one host sends.
 
-use forebay_engine::{LinkId, Out, Slab};
+use forebay_engine::{Emitter, LinkId, Slab};
 use forebay_units::Time;
 use forebay_wire::Packet;
 
@@ -11,7 +11,7 @@ pub(super) struct Departures {
     slab: Slab,
 }
 
-impl Out<Packet> for Departures {
+impl Emitter<Packet> for Departures {
     fn push(&mut self, _link: LinkId, at: Time, packet: &Packet) {
         self.packets.push((at, *packet));
     }

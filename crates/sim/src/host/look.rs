@@ -2,7 +2,7 @@
 
 use super::Host;
 use super::flow_map::DONE;
-use forebay_record::why::{HostStages, Landing};
+use forebay_record::why::{HostStages, MemoryArrival};
 use forebay_transport::Wait;
 use forebay_wire::FlowId;
 
@@ -73,7 +73,7 @@ impl Host {
     }
 
     /// How packets came to memory since the last time.
-    pub fn take_landings(&mut self) -> Vec<Landing> {
+    pub fn take_landings(&mut self) -> Vec<MemoryArrival> {
         self.memory.as_mut().map(|memory| memory.take_landings()).unwrap_or_default()
     }
 

@@ -1,15 +1,17 @@
 //! The glue between a host's path to memory, its stack, and the law that rules over antagonists.
 
-use super::control::{Control, Registers, Whose, control};
+use super::control::{Control, LawHost, Registers, control};
 use super::flow_map::FlowMap;
 use super::{Common, Host};
 use crate::options::SimError;
-use forebay_engine::Out;
+use forebay_engine::Emitter;
 use forebay_host::memory::settings::{ReaderSettings, SmtOrder};
-use forebay_host::memory::{Handling, Landed, MemoryPath, Nics, Now, Read, Refusal, Totals};
-use forebay_laws::host::{Echo, Side, Watched};
+use forebay_host::memory::{
+    Handling, MemoryPath, Nics, PacketInMemory, PathState, ReadBytes, Refusal, Totals,
+};
+use forebay_laws::host::{Echo, LawReadings, Side};
 use forebay_net::trace;
-use forebay_record::why::Landing;
+use forebay_record::why::MemoryArrival;
 use forebay_scenario::model;
 use forebay_transport::Arrival;
 use forebay_units::{Bytes, Time};
@@ -25,7 +27,7 @@ pub(crate) struct Memory {
     cores: u32,       // flows that have one
     reads_placed: bool,
     assembles: bool,
-    landings: Option<Vec<Landing>>, // since they were last taken, where flows are followed
+    landings: Option<Vec<MemoryArrival>>, // since they were last taken, where flows are followed
 }
 
 /// What a NIC has for itself beside its part of the path.
@@ -65,7 +67,7 @@ impl NicSide {
         of: &model::Memory,
         warmup: Time,
         seed: u64,
-        whose: Whose<'_>,
+        whose: LawHost<'_>,
     ) -> Result<Self, SimError> {
         let control = of.acting_control().map(|c| control(c, &of.settings, seed, whose));
         Ok(Self {
@@ -219,12 +221,12 @@ impl Memory {
     }
 
     /// How the path stands.
-    pub(crate) fn now(&self) -> Now {
+    pub(crate) fn now(&self) -> PathState {
         self.path.now()
     }
 
     /// What the control's law has made of its readings.
-    pub(crate) fn watched(&self) -> Option<Watched> {
+    pub(crate) fn watched(&self) -> Option<LawReadings> {
         self.side().control.as_ref().and_then(|control| control.watched(Side::Receive))
     }
 
@@ -234,17 +236,21 @@ impl Memory {
     }
 
     /// What was noted since the last time.
-    pub(crate) fn take_landings(&mut self) -> Vec<Landing> {
+    pub(crate) fn take_landings(&mut self) -> Vec<MemoryArrival> {
         self.landings.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     #[inline]
-    fn note(&mut self, landed: Time, Landed { arrived: came, entered, packet }: &Landed) {
+    fn note(
+        &mut self,
+        landed: Time,
+        PacketInMemory { arrived: came, entered, packet }: &PacketInMemory,
+    ) {
         let Some(landings) = &mut self.landings else { return };
         let (came, entered) = (*came, (*entered).clamp(*came, landed));
         let before = entered.since(Time::ZERO).saturating_sub(self.path.crossing(packet));
         let first = (Time::ZERO + before).max(came);
-        landings.push(Landing { flow: packet.flow.0, came, first, entered, landed });
+        landings.push(MemoryArrival { flow: packet.flow.0, came, first, entered, landed });
     }
 
     /// Totals at an instant, at which applications have read so much.
@@ -274,7 +280,7 @@ impl Host {
     }
 
     /// A packet for the stack comes from the cable.
-    pub(super) fn offer(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
+    pub(super) fn offer(&mut self, now: Time, packet: &Packet, out: &mut impl Emitter<Packet>) {
         let Some(memory) = &mut self.memory else { return };
         let common = &self.common;
         let understands = || nak(common, packet).is_some();
@@ -297,7 +303,7 @@ impl Host {
 
     /// Sends a PFC frame to the switch where the fill of the NIC buffer crosses a threshold.
     #[inline]
-    fn brake(&mut self, now: Time, out: &mut impl Out<Packet>) {
+    fn brake(&mut self, now: Time, out: &mut impl Emitter<Packet>) {
         let Some(memory) = &self.memory else { return };
         let Some(brake) = &memory.side().brake else { return };
         let paused = self.nic.port.pausing_peer();
@@ -308,7 +314,7 @@ impl Host {
     }
 
     /// Something on the path is due.
-    pub(super) fn memory_due(&mut self, now: Time, out: &mut impl Out<Packet>) {
+    pub(super) fn memory_due(&mut self, now: Time, out: &mut impl Emitter<Packet>) {
         let Some(memory) = &mut self.memory else { return };
         let warmup = memory.side().warmup;
         if warmup <= now {
@@ -323,7 +329,7 @@ impl Host {
             control.run(now, &mut Registers(&mut memory.path));
         }
         while let Some(landed) = self.memory.as_mut().and_then(|m| m.path.take_packet()) {
-            let Landed { arrived, packet, .. } = landed;
+            let PacketInMemory { arrived, packet, .. } = landed;
             trace(&mut self.digest, now, IN_MEMORY, &packet);
             if let Some(memory) = &mut self.memory {
                 memory.note(now, &landed);
@@ -357,7 +363,7 @@ impl Host {
         newest: Arrival,
         mut packet: Packet,
         frames: u32,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) {
         if let Some(memory) = &mut self.memory {
             memory.path.replenish(frames);
@@ -378,7 +384,7 @@ impl Host {
             let bytes = part.end - part.start;
             let core = memory.core(flow);
             memory.path.claim(flow.0, part.end);
-            let read = Read { flow: flow.0, bytes, upto: part.end };
+            let read = ReadBytes { flow: flow.0, bytes, upto: part.end };
             let packets = bytes.div_ceil(mss) as u32;
             let handling = Handling { packets, service, fragments, traffic };
             memory.path.deliver(now, core, read, handling);
@@ -406,7 +412,7 @@ impl Host {
     }
 
     /// An application has read.
-    fn read(&mut self, now: Time, read: Read, out: &mut impl Out<Packet>) {
+    fn read(&mut self, now: Time, read: ReadBytes, out: &mut impl Emitter<Packet>) {
         let flow = FlowId(read.flow);
         self.receive.bytes += read.bytes;
         let slot = self.receive.of.get(flow).expect("a flow stays until all of it was read");

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 /// What waits aside.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Paused {
+pub(super) struct PausedFlows {
     flows: VecDeque<u32>, // slots of senders, which still count as ready
     packets: VecDeque<Packet>,
 }

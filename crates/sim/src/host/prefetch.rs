@@ -5,7 +5,7 @@
 
 use super::Host;
 use super::timers::Due;
-use forebay_engine::{Out, prefetch_all, prefetch_at};
+use forebay_engine::{Emitter, prefetch_all, prefetch_at};
 use forebay_transport::Prefetch;
 use forebay_wire::Packet;
 
@@ -41,7 +41,7 @@ impl Host {
 
     /// Prefetches the INT slot of the packet that arrives next, and the state of its flow.
     #[inline(always)]
-    pub(super) fn prefetch_next(&self, out: &mut impl Out<Packet>) {
+    pub(super) fn prefetch_next(&self, out: &mut impl Emitter<Packet>) {
         let Some(&next) = out.next() else { return };
         out.slab().prefetch(next.int_slot());
         if next.kind.is_answer() {

@@ -1,11 +1,11 @@
 //! The NIC's way out: whose turn it is when the wire is free.
 
 use super::flow_map::RETIRED;
-use super::paused::Paused;
-use super::push::Pushing;
+use super::paused::PausedFlows;
+use super::push::PushQueues;
 use super::super_packets::SuperPackets;
 use super::{ClassQueues, Host, LOST, Nic};
-use forebay_engine::Out;
+use forebay_engine::Emitter;
 use forebay_host::ReadyList;
 use forebay_net::{Port, PortSettings, trace};
 use forebay_transport::{PacketSink, Wait};
@@ -27,9 +27,9 @@ pub(super) struct Egress {
     pub pushes: bool,   // flows hand down what they may send at once
     pub extended: bool, // its host has a receive ring or ends of connections
     pub ready: ReadyList, // flows that may send
-    pub paused: Option<Box<Paused>>, // what waits because its class is paused
+    pub paused: Option<Box<PausedFlows>>, // what waits because its class is paused
     pub moved: Option<u32>, // a flow that was pulled from and whose next packet is of another class
-    pub pushing: Pushing,
+    pub pushing: PushQueues,
     jitter: Option<Box<Jitter>>, // where chance adds to its gaps
 }
 
@@ -63,7 +63,7 @@ impl Egress {
             by_class: false,
             pushes: nic.pushes,
             extended: false,
-            pushing: Pushing::default(),
+            pushing: PushQueues::default(),
             since: Time::ZERO,
         }
     }
@@ -100,7 +100,7 @@ impl Egress {
 }
 
 /// Bytes that a flow has still to send.
-pub(super) struct Left {
+pub(super) struct UnsentBytes {
     pub in_nic: u64, // of its super-packet, headers included
     pub all: u64,
 }
@@ -147,7 +147,12 @@ impl Host {
 
     /// Sends whatever leaves at or before `now`; `start` is when the NIC pulls next, and the answer is when it then does.
     #[inline(never)]
-    pub(super) fn pull(&mut self, mut start: Time, now: Time, out: &mut impl Out<Packet>) -> Time {
+    pub(super) fn pull(
+        &mut self,
+        mut start: Time,
+        now: Time,
+        out: &mut impl Emitter<Packet>,
+    ) -> Time {
         while start <= now {
             // ACKs go first: `fq` serves flows that send little before those with a backlog.
             if let Some(packet) = &mut self.next_packet(start, out) {
@@ -159,7 +164,7 @@ impl Host {
     }
 
     #[inline]
-    fn send(&mut self, start: Time, packet: &mut Packet, out: &mut impl Out<Packet>) {
+    fn send(&mut self, start: Time, packet: &mut Packet, out: &mut impl Emitter<Packet>) {
         if self.memory.is_some() {
             self.fetch(start, packet);
         }
@@ -185,7 +190,7 @@ impl Host {
 
     /// What goes out next: the rest of a super-packet that leaves whole, an ACK, data. Every packet of a host passes here once: a call costs more than it saves.
     #[inline(always)]
-    fn next_packet(&mut self, start: Time, out: &mut impl Out<Packet>) -> Option<Packet> {
+    fn next_packet(&mut self, start: Time, out: &mut impl Emitter<Packet>) -> Option<Packet> {
         if self.nic.by_class {
             return self.next_by_class(start, out);
         }
@@ -245,10 +250,10 @@ impl Host {
     }
 
     /// What a flow has still to send.
-    pub(super) fn left_to_send(&self, slot: u32) -> Left {
+    pub(super) fn left_to_send(&self, slot: u32) -> UnsentBytes {
         let in_nic = self.nic.bursts.as_ref().map_or(0, |bursts| bursts.left_of(slot));
         let unsent = self.send.slots[slot as usize].sender.unsent();
-        Left { in_nic, all: in_nic.saturating_add(unsent) } // a flow without an end has no fewer
+        UnsentBytes { in_nic, all: in_nic.saturating_add(unsent) } // a flow without an end has no fewer
     }
 
     /// The next packet of a flow, which is not in the ready list just now.

@@ -19,7 +19,7 @@ pub(super) const LIMIT: usize = 1_000;
 
 /// The queue's data by class, and who waits for room in it. Empty where no flow pushes, since every host has one.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Pushing(Vec<OfClass>);
+pub(super) struct PushQueues(Vec<OfClass>);
 
 #[derive(Clone, Debug, Default)]
 struct OfClass {
@@ -27,7 +27,7 @@ struct OfClass {
     waiting: VecDeque<u32>, // slots of senders, which count as ready meanwhile
 }
 
-impl Pushing {
+impl PushQueues {
     fn of(&mut self, class: u8) -> &mut OfClass {
         if self.0.is_empty() {
             self.0.resize_with(CLASSES, OfClass::default);

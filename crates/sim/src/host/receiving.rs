@@ -6,7 +6,7 @@ use super::pulling::AtNic;
 use super::sending::room_for_more;
 use super::telemetry::with_inline_space;
 use super::timers::Due;
-use forebay_engine::Out;
+use forebay_engine::Emitter;
 use forebay_transport::{
     Arrival, CreditState, HostHalves, HostStart, PacketSink, Progress, Receiver,
 };
@@ -16,7 +16,7 @@ use forebay_wire::{FlowId, Kind, Packet};
 
 /// A flow of which something has arrived here.
 #[derive(Clone, Debug)]
-pub(super) struct Receiving {
+pub(super) struct ReceivingFlow {
     pub receiver: Receiver,
     pub armed: Time,
     pub awaits: u64, // byte whose delivery an application waits for
@@ -34,7 +34,7 @@ pub(crate) struct Delivered {
 #[derive(Clone, Debug, Default)]
 #[repr(C, align(64))]
 pub(super) struct Receivers {
-    pub slots: Vec<Receiving>,
+    pub slots: Vec<ReceivingFlow>,
     pub of: FlowMap,
     pub bytes: u64,              // handed to applications
     pub segments: u64,           // of data that have arrived
@@ -56,7 +56,7 @@ impl Receivers {
             }
             None => {
                 self.slots.reserve_exact(room_for_more(&self.slots));
-                self.slots.push(Receiving { receiver, armed: Time::MAX, awaits });
+                self.slots.push(ReceivingFlow { receiver, armed: Time::MAX, awaits });
                 self.slots.len() as u32 - 1
             }
         }
@@ -92,7 +92,7 @@ impl Host {
         now: Time,
         newest: Arrival,
         packet: &Packet,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) {
         self.receive.segments += u64::from(packet.kind == Kind::Data); // no trimmed header, and no message without payload
         let slot = match self.receive.of.get(packet.flow) {
@@ -197,7 +197,7 @@ impl Host {
         now: Time,
         flow: FlowId,
         slot: u32,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) {
         self.receive.of.set(flow, DONE);
         self.receive.free.push(slot);

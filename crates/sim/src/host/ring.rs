@@ -2,7 +2,7 @@
 
 use super::Host;
 use super::timers::Due;
-use forebay_engine::Out;
+use forebay_engine::Emitter;
 use forebay_host::{Moderation, ReceiveRing};
 use forebay_transport::Arrival;
 use forebay_units::Time;
@@ -30,7 +30,7 @@ impl Host {
         now: Time,
         arrived: Time,
         packet: &Packet,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) {
         let Some(ring) = &mut self.ring else { return };
         let traffic = self.common.flows[packet.flow.0 as usize].traffic;
@@ -51,7 +51,7 @@ impl Host {
     }
 
     /// The ring's timer fired, for what waits or for what an earlier interrupt took.
-    pub(super) fn ring_due(&mut self, now: Time, out: &mut impl Out<Packet>) {
+    pub(super) fn ring_due(&mut self, now: Time, out: &mut impl Emitter<Packet>) {
         let Some(ring) = &mut self.ring else { return };
         ring.armed = Time::MAX;
         if ring.held.due() <= now {
@@ -61,7 +61,7 @@ impl Host {
     }
 
     /// The interrupt: everything that waits goes up.
-    fn poll(&mut self, now: Time, out: &mut impl Out<Packet>) {
+    fn poll(&mut self, now: Time, out: &mut impl Emitter<Packet>) {
         let Some(ring) = &mut self.ring else { return };
         let units = ring.held.poll();
         for unit in &units {

@@ -2,10 +2,10 @@
 
 use super::Host;
 use super::flow_map::FlowMap;
-use super::rpc_ends::{Call, Client, Server, Then};
+use super::rpc_ends::{AppAction, Call, Client, Server};
 use super::timers::Due;
 use forebay_credits::{ACTIVE, Account, Post, Requests, Returns, Timing};
-use forebay_engine::Out;
+use forebay_engine::Emitter;
 use forebay_scenario::model::Rpc;
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{FlowId, Kind, Packet};
@@ -30,8 +30,8 @@ pub(crate) struct End {
     delivered: u64,
     before: u64, // delivered before the warm-up ended
     done: Option<Time>,
-    pool: Option<Box<Pool>>,         // of a client
-    returns: Option<Box<Returning>>, // of a server
+    pool: Option<Box<Pool>>,               // of a client
+    returns: Option<Box<ReturnedCredits>>, // of a server
 }
 
 #[derive(Clone, Debug)]
@@ -73,14 +73,14 @@ impl Pool {
 
 /// Credits that a server returns in messages of its own: the bytes of requests that it has read.
 #[derive(Clone, Debug)]
-struct Returning {
+struct ReturnedCredits {
     shares: Shares,
     seen: Option<Time>, // when something was last read, where only active connections share the cache
     of: Returns,        // unit: bytes
     armed: Time,
 }
 
-impl Returning {
+impl ReturnedCredits {
     /// The application has read the first `read` bytes. Whether a message leaves now.
     fn read(&mut self, now: Time, read: u64, active: u32) -> bool {
         self.of.read(&TIMING, now, read, self.shares.batch(active))
@@ -151,7 +151,7 @@ impl End {
 
 /// Counts `count` RPCs that were issued. Those without a response are over for the run when their server has read them: their
 /// clients, which have ACKs alone, do not know of that.
-fn one_way_issued(rpc: &Rpc, count: u64, out: &mut impl Out<Packet>) {
+fn one_way_issued(rpc: &Rpc, count: u64, out: &mut impl Emitter<Packet>) {
     if rpc.response.is_none() {
         (0..count).for_each(|_| out.begins());
     }
@@ -233,7 +233,7 @@ impl Host {
         let ends = self.ends_mut();
         let index = ends.add(connection, role, of.requests);
         let (of, armed, seen) = (Returns::default(), Time::MAX, None);
-        let returns = |shares| Box::new(Returning { shares, seen, of, armed });
+        let returns = |shares| Box::new(ReturnedCredits { shares, seen, of, armed });
         ends.ends[index as usize].returns = shares.map(returns);
     }
 
@@ -266,7 +266,7 @@ impl Host {
         now: Time,
         flow: FlowId,
         delivered: u64,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) -> bool {
         let Some(ends) = &mut self.rpc else { return false };
         let Some(index) = ends.of.get(flow) else { return false };
@@ -285,14 +285,14 @@ impl Host {
         now: Time,
         flow: FlowId,
         acked: u64,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) -> bool {
         let index = self.rpc.as_ref().and_then(|ends| ends.of.get(flow));
         index.inspect(|index| self.stream_came(now, *index, acked, out)).is_some()
     }
 
     /// What an end waits for has come as far as byte `upto`.
-    fn stream_came(&mut self, now: Time, index: u32, upto: u64, out: &mut impl Out<Packet>) {
+    fn stream_came(&mut self, now: Time, index: u32, upto: u64, out: &mut impl Emitter<Packet>) {
         let Some(ends) = &mut self.rpc else { return };
         let end = &mut ends.ends[index as usize];
         let of = self.common.connections[end.connection as usize];
@@ -307,9 +307,9 @@ impl Host {
                         pool.complete(now, writes);
                     }
                     match then {
-                        Then::Write(bytes) => Pool::request(pool, now, bytes, writes),
-                        Then::WakeAt(at) => self.timers.push(at, Due::Rpc, index),
-                        Then::Rest => {}
+                        AppAction::Write(bytes) => Pool::request(pool, now, bytes, writes),
+                        AppAction::WakeAt(at) => self.timers.push(at, Due::Rpc, index),
+                        AppAction::Rest => {}
                     }
                 }
                 one_way_issued(rpc, client.issued() - before, out);
@@ -325,9 +325,9 @@ impl Host {
                         out.ends();
                     }
                     match then {
-                        Then::Write(bytes) => writes.push(bytes),
-                        Then::WakeAt(at) => self.timers.push(at, Due::Rpc, index),
-                        Then::Rest => {}
+                        AppAction::Write(bytes) => writes.push(bytes),
+                        AppAction::WakeAt(at) => self.timers.push(at, Due::Rpc, index),
+                        AppAction::Rest => {}
                     }
                 }
                 let active = ends.note_active(now, index);
@@ -417,7 +417,7 @@ impl Host {
     }
 
     /// An end wanted to be called now.
-    pub(super) fn rpc_due(&mut self, now: Time, index: u32, out: &mut impl Out<Packet>) {
+    pub(super) fn rpc_due(&mut self, now: Time, index: u32, out: &mut impl Emitter<Packet>) {
         let Some(ends) = &mut self.rpc else { return };
         let end = &mut ends.ends[index as usize];
         let of = self.common.connections[end.connection as usize];

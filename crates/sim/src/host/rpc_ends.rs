@@ -26,7 +26,7 @@ pub(crate) struct Call {
 
 /// What an application does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Then {
+pub(crate) enum AppAction {
     /// Writes so many bytes at once.
     Write(u64),
     /// Wants to be called at this time.
@@ -117,24 +117,24 @@ impl Client {
     }
 
     /// The oldest RPC under way, if the answering stream has come so far that it is over; and what follows it.
-    pub fn complete(&mut self, rpc: &Rpc, now: Time, answered: u64) -> Option<(Call, Then)> {
+    pub fn complete(&mut self, rpc: &Rpc, now: Time, answered: u64) -> Option<(Call, AppAction)> {
         let (call, _) = *self.under_way.front().filter(|(_, end)| *end <= answered)?;
         self.under_way.pop_front();
         Some((Call { completed: now, ..call }, self.follow(rpc, now)))
     }
 
     /// One RPC in the place of another.
-    fn follow(&mut self, rpc: &Rpc, now: Time) -> Then {
+    fn follow(&mut self, rpc: &Rpc, now: Time) -> AppAction {
         let at = now.saturating_add(draw(rpc.think, &mut self.think));
         if self.left == 0 || at >= self.until {
-            return Then::Rest;
+            return AppAction::Rest;
         }
         self.left -= 1;
         if at == now {
-            return Then::Write(self.issue(rpc, now));
+            return AppAction::Write(self.issue(rpc, now));
         }
         self.thinking += 1;
-        Then::WakeAt(at)
+        AppAction::WakeAt(at)
     }
 
     /// RPCs issued so far.
@@ -191,27 +191,29 @@ impl Server {
     }
 
     /// Takes the next request, if the whole of it is among the `delivered` bytes, read where a core reads them; and what follows.
-    pub fn take(&mut self, rpc: &Rpc, now: Time, delivered: u64) -> Option<Then> {
+    pub fn take(&mut self, rpc: &Rpc, now: Time, delivered: u64) -> Option<AppAction> {
         if let Some(&(end, response)) = self.on_core.front() {
             if end > delivered {
                 return None;
             }
             self.on_core.pop_front();
-            return Some(if response == 0 { Then::Rest } else { Then::Write(response) });
+            return Some(if response == 0 { AppAction::Rest } else { AppAction::Write(response) });
         }
         let (_, response) = self.arrived(rpc, delivered)?;
         if response == 0 {
-            return Some(Then::Rest);
+            return Some(AppAction::Rest);
         }
         self.received.push_back(response);
-        Some(if self.received.len() == 1 { self.work(rpc, now) } else { Then::Rest })
+        Some(if self.received.len() == 1 { self.work(rpc, now) } else { AppAction::Rest })
     }
 
     /// Begins work on the oldest request received.
-    fn work(&mut self, rpc: &Rpc, now: Time) -> Then {
+    fn work(&mut self, rpc: &Rpc, now: Time) -> AppAction {
         match draw(rpc.service, &mut self.service) {
-            Span::ZERO => Then::Write(self.received.pop_front().expect("there is one to work on")),
-            span => Then::WakeAt(now.saturating_add(span)),
+            Span::ZERO => {
+                AppAction::Write(self.received.pop_front().expect("there is one to work on"))
+            }
+            span => AppAction::WakeAt(now.saturating_add(span)),
         }
     }
 
@@ -220,9 +222,9 @@ impl Server {
         writes.push(self.received.pop_front().expect("what was worked on is first"));
         while !self.received.is_empty() {
             match self.work(rpc, now) {
-                Then::Write(more) => writes.push(more),
-                Then::WakeAt(at) => return Some(at),
-                Then::Rest => break,
+                AppAction::Write(more) => writes.push(more),
+                AppAction::WakeAt(at) => return Some(at),
+                AppAction::Rest => break,
             }
         }
         None

@@ -7,17 +7,17 @@ use super::pulling::Egress;
 use super::telemetry::int_records;
 use super::timer_dedup::TimerDedup;
 use super::timers::Due;
-use forebay_engine::Out;
+use forebay_engine::Emitter;
 use forebay_laws::Start;
 use forebay_laws::flow::FlowParams;
-use forebay_transport::{FlowSpec as SenderSpec, Heard, Next, Sender, Telemetry, Wait};
+use forebay_transport::{FlowSpec as SenderSpec, Heard, Sender, SenderNext, Telemetry, Wait};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Flags, FlowId, IntRecords, Kind, Packet};
 
 /// How a finished, or unfinished, flow stands at its sender.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sent {
+pub(crate) struct SenderEnd {
     pub flow: u32,
     pub started: Time,
     pub acked: Option<Time>,
@@ -29,7 +29,7 @@ pub(crate) struct Sent {
 
 /// A flow that has started here.
 #[derive(Clone, Debug)]
-pub(super) struct Sending {
+pub(super) struct SendingFlow {
     pub sender: Sender,
     pub flow: u32,
     pub ready: bool, // in the ready list
@@ -43,11 +43,11 @@ pub(super) struct Sending {
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub(super) struct Senders {
-    pub slots: Vec<Sending>,
+    pub slots: Vec<SendingFlow>,
     pub of: FlowMap,
     pub paused: Option<Box<PausedDestinations>>, // destinations that the switch has paused
     pub free: Vec<u32>,
-    pub finished: Vec<Sent>,
+    pub finished: Vec<SenderEnd>,
     modules: Vec<(u16, FlowParams)>, // laws that are modules, by traffic entry
 }
 
@@ -64,11 +64,11 @@ impl Senders {
     }
 
     /// A slot for one more.
-    fn open(&mut self, sending: Sending) -> u32 {
+    fn open(&mut self, sending: SendingFlow) -> u32 {
         match self.free.pop() {
             Some(slot) => {
                 let armed = self.slots[slot as usize].armed;
-                self.slots[slot as usize] = Sending { armed, ..sending };
+                self.slots[slot as usize] = SendingFlow { armed, ..sending };
                 slot
             }
             None => {
@@ -123,7 +123,7 @@ impl Host {
         let law = logged.as_ref().or(law);
         let sender = profile.transport.sender(flow_spec, law, at, now);
         let records = self.common.telemetry.is_some() && profile.transport.needs().int;
-        let sending = Sending {
+        let sending = SendingFlow {
             sender,
             flow,
             ready: false,
@@ -145,7 +145,7 @@ impl Host {
         now: Time,
         arrived: Time,
         packet: &Packet,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) {
         if packet.kind == Kind::Grant && self.nic.extended && self.credits_came(now, packet) {
             return;
@@ -196,7 +196,7 @@ impl Host {
 
     /// Wakes a sender whose next action is known.
     #[inline]
-    fn wake_for(&mut self, now: Time, slot: u32, next: Next) {
+    fn wake_for(&mut self, now: Time, slot: u32, next: SenderNext) {
         let sending = &mut self.send.slots[slot as usize];
         if self.nic.pushes {
             self.push(now, slot);
@@ -224,7 +224,7 @@ impl Host {
     }
 
     /// A timer of a sender came up.
-    pub(super) fn sender_due(&mut self, now: Time, slot: u32, out: &mut impl Out<Packet>) {
+    pub(super) fn sender_due(&mut self, now: Time, slot: u32, out: &mut impl Emitter<Packet>) {
         let sending = &mut self.send.slots[slot as usize];
         if !sending.armed.fires(now) {
             return;
@@ -251,7 +251,7 @@ impl Host {
     }
 
     #[cold]
-    fn finish(&mut self, now: Time, slot: u32, out: &mut impl Out<Packet>) {
+    fn finish(&mut self, now: Time, slot: u32, out: &mut impl Emitter<Packet>) {
         let sending = &self.send.slots[slot as usize];
         let (flow, gave_up) = (sending.flow, sending.sender.gave_up());
         self.send.finished.push(standing(sending, Some(now)));
@@ -294,15 +294,16 @@ impl Host {
     }
 
     /// Flows that have started here and are not finished, as they stand, with what each waits for.
-    pub fn unfinished(&self) -> impl Iterator<Item = (Sent, &Sender)> {
-        let live = |s: &&Sending| self.send.of.get(FlowId(s.flow)).is_some_and(|slot| slot != DONE);
+    pub fn unfinished(&self) -> impl Iterator<Item = (SenderEnd, &Sender)> {
+        let live =
+            |s: &&SendingFlow| self.send.of.get(FlowId(s.flow)).is_some_and(|slot| slot != DONE);
         self.send.slots.iter().filter(live).map(|s| (standing(s, None), &s.sender))
     }
 }
 
-fn standing(sending: &Sending, ended: Option<Time>) -> Sent {
+fn standing(sending: &SendingFlow, ended: Option<Time>) -> SenderEnd {
     let gave_up = sending.sender.gave_up();
-    Sent {
+    SenderEnd {
         flow: sending.flow,
         started: sending.started,
         acked: ended.filter(|_| !gave_up),

@@ -2,7 +2,7 @@
 
 use super::Host;
 use super::flow_map::RETIRED;
-use forebay_engine::Out;
+use forebay_engine::Emitter;
 use forebay_laws::flow::SwitchMessage;
 use forebay_units::{BitsPerSec, Time};
 use forebay_wire::{FlowId, HostAddr, Kind, Packet};
@@ -14,7 +14,7 @@ impl Host {
         &mut self,
         now: Time,
         packet: &Packet,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) {
         match packet.kind {
             Kind::Control => self.on_signal(now, packet, out),

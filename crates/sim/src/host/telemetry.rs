@@ -1,7 +1,7 @@
 //! INT records of packets that come to a host.
 
 use super::Host;
-use forebay_engine::{Out, Slab};
+use forebay_engine::{Emitter, Slab};
 use forebay_units::Time;
 use forebay_wire::{IntRecords, Packet};
 
@@ -15,7 +15,7 @@ impl Host {
         &mut self,
         now: Time,
         packet: &Packet,
-        out: &mut impl Out<Packet>,
+        out: &mut impl Emitter<Packet>,
     ) {
         self.prefetch_oldest_of(packet);
         let fold = |all: u64, word: &u64| (all.rotate_left(29) ^ word).wrapping_mul(ODD);
@@ -29,7 +29,7 @@ impl Host {
 #[inline(always)]
 pub(super) fn int_records<'a>(
     packet: &Packet,
-    out: &mut impl Out<Packet>,
+    out: &mut impl Emitter<Packet>,
     all: &'a mut IntRecords,
 ) -> &'a [u64] {
     let slot = match packet.int_slot() {

@@ -1,7 +1,7 @@
 //! When something is due at a host.
 
 use super::Host;
-use forebay_engine::Out;
+use forebay_engine::Emitter;
 use forebay_units::Time;
 use forebay_wire::Packet;
 use std::cmp::Reverse;
@@ -70,7 +70,7 @@ impl Host {
 
     /// Starts what is to start by `now`, and lets observers sample whose time has come.
     #[cold]
-    pub(super) fn planned(&mut self, now: Time, out: &mut impl Out<Packet>) {
+    pub(super) fn planned(&mut self, now: Time, out: &mut impl Emitter<Packet>) {
         if self.has_new_programs() {
             self.begin_programs(now, out);
         }

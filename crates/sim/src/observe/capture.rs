@@ -5,7 +5,7 @@
 mod message;
 mod roce;
 
-use super::tap::{Part, SYN_BEFORE, Seen, TapPort, Taps};
+use super::tap::{Part, SYN_BEFORE, TapPort, TapRecord, Taps};
 use crate::host::Common;
 use crate::world::{AnyNode, machines};
 use forebay_engine::{EngineAccess, NodeId};
@@ -123,7 +123,7 @@ impl<'a> Captures<'a> {
     }
 
     /// Queue pairs are connected by other means, which are not modelled: they have no handshake to show.
-    fn crossed_or_shown(&self, seen: &Seen) -> bool {
+    fn crossed_or_shown(&self, seen: &TapRecord) -> bool {
         let packet = &seen.packet;
         let handshake = !matches!(seen.part, Part::Inbound | Part::Outbound);
         let of_tcp = || {
@@ -135,7 +135,7 @@ impl<'a> Captures<'a> {
     }
 }
 
-fn pause(seen: &Seen, src: NodeId, lossless: Option<u8>) -> PauseFrame {
+fn pause(seen: &TapRecord, src: NodeId, lossless: Option<u8>) -> PauseFrame {
     PauseFrame {
         at: seen.at,
         inbound: seen.inbound,
@@ -167,7 +167,7 @@ fn ports(flow: u32) -> (u16, u16) {
 }
 
 impl Segment<'_> {
-    fn frame(&self, seen: &Seen) -> Frame {
+    fn frame(&self, seen: &TapRecord) -> Frame {
         let packet = &seen.packet;
         let ports = ports(packet.flow.0);
         let from_sender = !packet.kind.is_answer() && seen.part != Part::SynAck;

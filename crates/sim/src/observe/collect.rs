@@ -9,7 +9,7 @@ mod unfinished;
 
 use super::Deliveries;
 use super::ideals::Ideals;
-use crate::host::{Host, Sent};
+use crate::host::{Host, SenderEnd};
 use crate::world::{AnyNode, World, machines};
 use forebay_engine::{Digest, EngineAccess, NodeId, combine};
 use forebay_net::{CLASSES, Fabric, Port, PortCounters};
@@ -119,7 +119,7 @@ fn unstarted(world: &World, started: &[FlowRow]) -> u64 {
 
 fn flows(scenario: &Scenario, world: &World, nodes: &[AnyNode]) -> Vec<FlowRow> {
     let common = &world.common;
-    let mut sent: Vec<Option<Sent>> = vec![None; common.flows.len()];
+    let mut sent: Vec<Option<SenderEnd>> = vec![None; common.flows.len()];
     let mut delivered: Vec<Option<Time>> = vec![None; common.flows.len()];
     for host in nodes.iter().filter_map(AnyNode::host) {
         for one in host.sent().iter().copied().chain(host.unfinished().map(|u| u.0)) {

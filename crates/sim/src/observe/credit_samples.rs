@@ -1,6 +1,6 @@
 //! Samples of what receivers give credit for: how many flows have some, what waits for it, what lies beyond gaps, and credits themselves.
 
-use crate::host::{Delivered, Host, Observer, Sent};
+use crate::host::{Delivered, Host, Observer, SenderEnd};
 use forebay_units::{Bytes, Span, Time};
 
 /// How the flows of one host stood at one instant.
@@ -20,13 +20,13 @@ pub(crate) struct CreditSample {
 
 /// Counts that only grow: of flows that ended, so far, and of all at the sample before.
 #[derive(Clone, Copy, Debug, Default)]
-struct Counted {
+struct CreditCounts {
     flows: usize,
     of_ended: u64,
     before: u64,
 }
 
-impl Counted {
+impl CreditCounts {
     /// What was counted since the sample before. `ended`: every flow that has ended; `open`: the sum of the others.
     fn since<T>(&mut self, ended: &[T], count: impl Fn(&T) -> u32, open: u64) -> u32 {
         self.of_ended += ended[self.flows..].iter().map(|one| u64::from(count(one))).sum::<u64>();
@@ -43,8 +43,8 @@ impl Counted {
 pub(crate) struct CreditSamples {
     every: Span,
     next: Time,
-    sent: Counted,
-    used: Counted,
+    sent: CreditCounts,
+    used: CreditCounts,
     /// Samples taken so far, from time zero on.
     pub taken: Vec<CreditSample>,
 }
@@ -52,7 +52,7 @@ pub(crate) struct CreditSamples {
 impl CreditSamples {
     /// Samples from time zero on.
     pub fn new(every: Span) -> Self {
-        let none = Counted::default();
+        let none = CreditCounts::default();
         Self { every, next: Time::ZERO, sent: none, used: none, taken: Vec::new() }
     }
 }
@@ -73,7 +73,7 @@ impl Observer for CreditSamples {
         let open = host.credits_of_unfinished().map(|(_, sent)| u64::from(sent)).sum();
         sample.sent = self.sent.since(host.delivered(), |one: &Delivered| one.credits_sent, open);
         let open = host.unfinished().map(|(one, _)| u64::from(one.credits_used)).sum();
-        sample.used = self.used.since(host.sent(), |one: &Sent| one.credits_used, open);
+        sample.used = self.used.since(host.sent(), |one: &SenderEnd| one.credits_used, open);
         self.taken.push(sample);
     }
 

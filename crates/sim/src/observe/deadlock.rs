@@ -25,13 +25,13 @@ pub(crate) struct Deadlocks {
 /// One circle.
 #[derive(Clone, Debug)]
 struct Deadlock {
-    ports: Vec<Stuck>,
+    ports: Vec<StuckClass>,
     row: DeadlockRow,
 }
 
 /// A class of an egress port that has been paused for long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stuck {
+struct StuckClass {
     node: u32,
     port: usize,
     classes: u8, // one, or all where they are paused together
@@ -50,7 +50,7 @@ impl Deadlocks {
         }
         while let Some(ports) = circle(stuck.len(), |of| waits_for(&stuck, of, &mut *engine, world))
         {
-            let ports: Vec<Stuck> = ports.into_iter().map(|i| stuck[i]).collect();
+            let ports: Vec<StuckClass> = ports.into_iter().map(|i| stuck[i]).collect();
             stuck.retain(|port| !ports.contains(port));
             let row = DeadlockRow {
                 closed: ports.iter().map(|port| port.since).max().unwrap_or(now),
@@ -85,7 +85,7 @@ fn sentence(first: &DeadlockRow, others: usize) -> String {
     )
 }
 
-fn name(port: &Stuck, world: &World) -> String {
+fn name(port: &StuckClass, world: &World) -> String {
     let name = |node: NodeId| &world.plan.names[node.0 as usize];
     let peer = world.fabric.ports_of(NodeId(port.node))[port.port].peer;
     let class = match port.classes {
@@ -97,24 +97,24 @@ fn name(port: &Stuck, world: &World) -> String {
 
 /// Stuck ports that hold packets which came in over the cable of `of`.
 fn waits_for(
-    stuck: &[Stuck],
+    stuck: &[StuckClass],
     of: usize,
     engine: &mut impl EngineAccess<AnyNode>,
     world: &World,
 ) -> Vec<usize> {
-    let Stuck { node, port, classes, .. } = stuck[of];
+    let StuckClass { node, port, classes, .. } = stuck[of];
     let peer = world.fabric.ports_of(NodeId(node))[port].peer;
     let mut back = world.fabric.ports_of(peer).iter();
     let Some(back) = back.position(|d| d.peer == NodeId(node)) else { return Vec::new() };
     let Some(switch) = engine.node_mut(peer).switch() else { return Vec::new() };
-    let holds = |one: &Stuck| {
+    let holds = |one: &StuckClass| {
         one.node == peer.0 && one.classes & classes != 0 && switch.holds(one.port, back, classes)
     };
     (0..stuck.len()).filter(|i| holds(&stuck[*i])).collect()
 }
 
 /// All classes of egress ports of switches that have been paused for long.
-fn stuck(engine: &mut impl EngineAccess<AnyNode>, world: &World, now: Time) -> Vec<Stuck> {
+fn stuck(engine: &mut impl EngineAccess<AnyNode>, world: &World, now: Time) -> Vec<StuckClass> {
     let long = |since: &Time| now.since(*since) > SUSPECT;
     let mut all = Vec::new();
     for node in world.fabric.hosts()..world.fabric.nodes() {
@@ -122,12 +122,12 @@ fn stuck(engine: &mut impl EngineAccess<AnyNode>, world: &World, now: Time) -> V
         for (port, one) in switch.ports().iter().enumerate() {
             if one.paused_values() == 1 {
                 let since = one.paused_since().filter(long);
-                all.extend(since.map(|since| Stuck { node, port, classes: u8::MAX, since }));
+                all.extend(since.map(|since| StuckClass { node, port, classes: u8::MAX, since }));
                 continue;
             }
             let of_class = |class: usize| {
                 let since = one.class_paused_since(class).filter(long)?;
-                Some(Stuck { node, port, classes: 1 << class, since })
+                Some(StuckClass { node, port, classes: 1 << class, since })
             };
             all.extend((0..CLASSES).filter_map(of_class));
         }

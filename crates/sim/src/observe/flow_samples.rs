@@ -1,6 +1,6 @@
 //! Samples of chosen senders, taken at their host.
 
-use crate::host::{Host, Observer, Sent};
+use crate::host::{Host, Observer, SenderEnd};
 use crate::world::AnyNode;
 use forebay_record::{Quantity, Series};
 use forebay_scenario::model;
@@ -59,7 +59,7 @@ impl Observer for FlowSamples {
     /// Samples the chosen ones among the senders of a host.
     fn observe(&mut self, now: Time, host: &Host) {
         self.next = now + self.every;
-        for (Sent { flow, .. }, sender) in host.unfinished() {
+        for (SenderEnd { flow, .. }, sender) in host.unfinished() {
             if self.chosen.binary_search(&flow).is_ok() {
                 let (totals, inflight) = (sender.totals(), sender.inflight());
                 self.taken.push(Sample {

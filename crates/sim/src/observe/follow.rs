@@ -11,11 +11,11 @@
 use super::watch::{Watch, WatchedOut};
 use crate::host::{Common, SenderLook};
 use crate::world::InnerNode;
-use forebay_engine::{Flying, LinkId, Node, NodeId, Out};
-use forebay_net::{Fabric, Port, PortFault, Recalled};
+use forebay_engine::{Emitter, InFlight, LinkId, Node, NodeId};
+use forebay_net::{Fabric, LinkLeftovers, Port, PortFault};
 use forebay_record::why::{
-    Ahead, Arrived, Found, HostStages, Left, NodeLog, PacketId, Paused, Received, Role,
-    SenderEvent, Waits,
+    HostStages, NodeArrival, NodeDeparture, NodeLog, OvertakenBy, PacketId, PauseFrame,
+    ReceiverChange, Role, SenderEvent, SwitchArrival, Waits,
 };
 use forebay_scenario::model::Scenario;
 use forebay_scenario::plan::Plan;
@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 /// A node whose followed flows are logged.
 #[derive(Clone, Debug)]
-pub(crate) struct Followed<N> {
+pub(crate) struct FollowedNode<N> {
     pub node: N,
     follow: Follow,
 }
@@ -208,11 +208,11 @@ impl Follow {
             self.fifo = false;
             if let Some(port) = self.ports.get(port as usize) {
                 let classes = packet.seq as u8;
-                self.log.paused.push(Paused { at: now, link: port.egress.0, classes });
+                self.log.paused.push(PauseFrame { at: now, link: port.egress.0, classes });
             }
         } else if packet.kind.is_end_to_end() && self.flows.has(packet.flow) {
             let Some(port) = self.ports.get(port as usize) else { return false };
-            self.log.packets.entry(Self::key(packet)).arrived.push(Arrived {
+            self.log.packets.entry(Self::key(packet)).arrived.push(NodeArrival {
                 link: port.ingress.0,
                 at: now,
                 id: Self::id(packet),
@@ -236,7 +236,7 @@ impl Follow {
     }
 
     /// Before an event.
-    fn begins(&mut self, now: Time, out: &dyn Out<Packet>) {
+    fn begins(&mut self, now: Time, out: &dyn Emitter<Packet>) {
         self.now = now;
         if self.always.is_none() {
             let local = |port: &FollowedPort| out.flying(port.egress, Time::MAX, &mut |_, _| {});
@@ -246,7 +246,7 @@ impl Follow {
     }
 
     /// After an event: whether to note what is sent from now on.
-    fn ends(&mut self, out: &dyn Out<Packet>) {
+    fn ends(&mut self, out: &dyn Emitter<Packet>) {
         let (waits, always) = (self.waits(), self.always == Some(true));
         if waits && !self.waited {
             self.since = self.now;
@@ -276,7 +276,7 @@ impl Follow {
             port.recent.pop_front();
             if waits && end > *since && end > port.logged {
                 port.logged = end;
-                log.ahead.entry(port.egress.0).push(Ahead { end, flow });
+                log.ahead.entry(port.egress.0).push(OvertakenBy { end, flow });
             }
         }
         port.recent.push_back((end, flow));
@@ -292,7 +292,7 @@ impl Follow {
         came
     }
 
-    fn left(&mut self, port: usize, end: Time, packet: &Packet, out: &dyn Out<Packet>) {
+    fn left(&mut self, port: usize, end: Time, packet: &Packet, out: &dyn Emitter<Packet>) {
         let key = (packet.flow.0, Self::id(packet));
         let came = match self.entering.take_if(|entering| *entering == key) {
             Some(_) => Some(self.now),
@@ -304,7 +304,7 @@ impl Follow {
             let waited = came.max(port.logged);
             let ahead = self.log.ahead.entry(link.0);
             let mut log = |end, flow| {
-                ahead.push(Ahead { end, flow });
+                ahead.push(OvertakenBy { end, flow });
                 port.logged = end;
             };
             if self.notes {
@@ -319,7 +319,7 @@ impl Follow {
                 });
             }
         }
-        self.log.packets.entry(Self::key(packet)).left.entry(link.0).push(Left {
+        self.log.packets.entry(Self::key(packet)).left.entry(link.0).push(NodeDeparture {
             link: link.0,
             end,
             tx: port.rate.time_for(Bytes::new(packet.on_wire(self.overhead))),
@@ -343,7 +343,7 @@ impl Follow {
                 port.counters().refused() > *refused
             };
         let dropped = all().zip(node.ports()).find(refused).map(|((port, _), _)| port.egress.0);
-        self.log.found.push(Found { flow, id, at: self.now, queues, dropped });
+        self.log.found.push(SwitchArrival { flow, id, at: self.now, queues, dropped });
     }
 
     /// Logs what an event has changed at the followed flows of a host.
@@ -396,7 +396,7 @@ impl Follow {
             let all = upto.is_none() && host.is_received(*flow);
             if upto != *last || all {
                 let upto = upto.unwrap_or(u64::MAX);
-                log.receivers.push(Received { flow: *flow, at: now, upto });
+                log.receivers.push(ReceiverChange { flow: *flow, at: now, upto });
             }
             *last = upto;
         }
@@ -416,7 +416,7 @@ fn waits(wait: Wait) -> Waits {
 
 /// Lost packets are seen too, so that a repair finds the copy that was lost.
 impl Watch for Follow {
-    fn sent(&mut self, link: LinkId, at: Time, packet: &Packet, out: &dyn Out<Packet>) {
+    fn sent(&mut self, link: LinkId, at: Time, packet: &Packet, out: &dyn Emitter<Packet>) {
         let followed = self.flows.has(packet.flow);
         if !(self.notes || followed) || !packet.kind.is_end_to_end() {
             return;
@@ -453,7 +453,7 @@ impl<N: Node<Item = Packet>> KindOf<N> for N {
 
 /// A followed node of one kind, so that events that are not noted take the way of this kind.
 pub(crate) struct FollowedKind<'a, N, K> {
-    one: &'a mut Followed<N>,
+    one: &'a mut FollowedNode<N>,
     kind: PhantomData<fn() -> K>,
 }
 
@@ -471,7 +471,13 @@ impl<N: InnerNode, K: KindOf<N>> Node for FollowedKind<'_, N, K> {
     }
 
     #[inline(always)]
-    fn arrive<O: Out<Packet>>(&mut self, now: Time, port: u32, packet: &mut Packet, out: &mut O) {
+    fn arrive<O: Emitter<Packet>>(
+        &mut self,
+        now: Time,
+        port: u32,
+        packet: &mut Packet,
+        out: &mut O,
+    ) {
         match self.one.follow.ignores(packet) {
             true => K::of_mut(&mut self.one.node).arrive(now, port, packet, out),
             false => self.one.arrive_noted(now, port, packet, out),
@@ -479,7 +485,7 @@ impl<N: InnerNode, K: KindOf<N>> Node for FollowedKind<'_, N, K> {
     }
 
     #[inline]
-    fn timer<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+    fn timer<O: Emitter<Packet>>(&mut self, now: Time, out: &mut O) {
         match self.one.follow.busy {
             true => self.one.timer_noted(now, out),
             false => K::of_mut(&mut self.one.node).timer(now, out),
@@ -487,7 +493,7 @@ impl<N: InnerNode, K: KindOf<N>> Node for FollowedKind<'_, N, K> {
     }
 
     #[inline]
-    fn depart<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+    fn depart<O: Emitter<Packet>>(&mut self, now: Time, out: &mut O) {
         match self.one.follow.busy {
             true => self.one.depart_noted(now, out),
             false => K::of_mut(&mut self.one.node).depart(now, out),
@@ -495,7 +501,7 @@ impl<N: InnerNode, K: KindOf<N>> Node for FollowedKind<'_, N, K> {
     }
 }
 
-impl<N: InnerNode> Followed<N> {
+impl<N: InnerNode> FollowedNode<N> {
     /// A node with what follows flows at it.
     pub fn new(node: N, follow: Follow) -> Self {
         Self { node, follow }
@@ -511,7 +517,7 @@ impl<N: InnerNode> Followed<N> {
         (Arc::clone(&self.follow.flows), std::mem::take(&mut self.follow.log))
     }
 
-    pub fn arrive<O: Out<Packet>>(
+    pub fn arrive<O: Emitter<Packet>>(
         &mut self,
         now: Time,
         port: u32,
@@ -521,11 +527,11 @@ impl<N: InnerNode> Followed<N> {
         self.known_as::<N>().arrive(now, port, packet, out);
     }
 
-    pub fn timer<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+    pub fn timer<O: Emitter<Packet>>(&mut self, now: Time, out: &mut O) {
         self.known_as::<N>().timer(now, out);
     }
 
-    pub fn depart<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+    pub fn depart<O: Emitter<Packet>>(&mut self, now: Time, out: &mut O) {
         self.known_as::<N>().depart(now, out);
     }
 
@@ -536,7 +542,7 @@ impl<N: InnerNode> Followed<N> {
         now: Time,
         port: u32,
         packet: &mut Packet,
-        out: &mut dyn Out<Packet>,
+        out: &mut dyn Emitter<Packet>,
     ) {
         let Self { node, follow } = self;
         follow.begins(now, out);
@@ -573,7 +579,7 @@ impl<N: InnerNode> Followed<N> {
         node.ports().iter().map(|port| port.counters().refused()).sum()
     }
 
-    fn timer_noted(&mut self, now: Time, out: &mut dyn Out<Packet>) {
+    fn timer_noted(&mut self, now: Time, out: &mut dyn Emitter<Packet>) {
         let Self { node, follow } = self;
         follow.begins(now, out);
         node.timer(now, &mut WatchedOut { out, watch: follow });
@@ -581,7 +587,7 @@ impl<N: InnerNode> Followed<N> {
         follow.ends(out);
     }
 
-    fn depart_noted(&mut self, now: Time, out: &mut dyn Out<Packet>) {
+    fn depart_noted(&mut self, now: Time, out: &mut dyn Emitter<Packet>) {
         let Self { node, follow } = self;
         follow.begins(now, out);
         node.depart(now, &mut WatchedOut { out, watch: follow });
@@ -593,8 +599,8 @@ impl<N: InnerNode> Followed<N> {
         now: Time,
         port: usize,
         change: PortFault,
-        flying: Vec<Flying<Packet>>,
-    ) -> Recalled {
+        flying: Vec<InFlight<Packet>>,
+    ) -> LinkLeftovers {
         let recalled = self.node.fault(now, port, change, flying);
         for (port, of) in self.follow.ports.iter_mut().zip(self.node.ports()) {
             port.rate = of.settings().rate;

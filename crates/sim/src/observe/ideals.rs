@@ -23,15 +23,15 @@ pub(crate) struct Ideals<'a> {
     common: &'a Common,
     overhead: u64,
     routes: Vec<Routes>,
-    alike: bool,                            // one path between two racks stands for all
+    alike: bool,                             // one path between two racks stands for all
     split: Vec<bool>, // by entry of the traffic: each packet has a path of its own
     named: BTreeMap<(u32, bool), Vec<Hop>>, // by flow, and whether of its answers: paths that the scenario names
-    between: BTreeMap<(u16, u16), Between>, // by rack
+    between: BTreeMap<(u16, u16), RackPath>, // by rack
 }
 
 /// What leads from one rack to another.
 #[derive(Default)]
-struct Between {
+struct RackPath {
     /// Different paths from the first switch to the last.
     paths: Vec<Vec<Hop>>,
     /// By distance: the best rate and flight of a link, and the rate of all together.
@@ -116,7 +116,7 @@ impl<'a> Ideals<'a> {
     }
 
     /// What leads from the switch of one host to that of another.
-    fn between(&mut self, src: u32, dst: u32) -> &Between {
+    fn between(&mut self, src: u32, dst: u32) -> &RackPath {
         let Self { fabric, routes, between, alike, .. } = self;
         let (from, to) = (fabric.addr(src).tor, fabric.addr(dst).tor);
         between.entry((from, to)).or_insert_with(|| match alike {
@@ -137,14 +137,14 @@ fn alike(fabric: &Fabric, split: bool) -> bool {
 }
 
 /// The first of all paths.
-fn first(fabric: &Fabric, routes: &[Routes], src: u32, dst: u32) -> Between {
+fn first(fabric: &Fabric, routes: &[Routes], src: u32, dst: u32) -> RackPath {
     let path = ideal::path(fabric, routes, src, dst);
     let inner = |path: Vec<Hop>| path.get(1..path.len() - 1).map(<[Hop]>::to_vec);
-    Between { paths: path.and_then(inner).into_iter().collect(), tiers: Vec::new() }
+    RackPath { paths: path.and_then(inner).into_iter().collect(), tiers: Vec::new() }
 }
 
 /// Follows all shortest paths from one rack to another, a link at a time.
-fn explore(fabric: &Fabric, routes: &[Routes], from: u16, to: u16) -> Between {
+fn explore(fabric: &Fabric, routes: &[Routes], from: u16, to: u16) -> RackPath {
     let [start, end] = [from, to].map(|tor| fabric.tors()[usize::from(tor)]);
     let mut tiers: Vec<Hop> = Vec::new();
     let mut reached = BTreeMap::from([(start, BTreeSet::from([Vec::new()]))]);
@@ -166,14 +166,14 @@ fn explore(fabric: &Fabric, routes: &[Routes], from: u16, to: u16) -> Between {
                 }
             }
         }
-        let Some(tier) = tier else { return Between::default() };
+        let Some(tier) = tier else { return RackPath::default() };
         tiers.push(tier);
         reached = next;
     }
     let best = || tiers.iter().map(|tier| Hop { together: tier.rate, ..*tier }).collect();
     let paths =
         if many { vec![best()] } else { reached.remove(&end).into_iter().flatten().collect() };
-    Between { paths, tiers }
+    RackPath { paths, tiers }
 }
 
 /// Links of the paths that the scenario names.

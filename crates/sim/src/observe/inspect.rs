@@ -4,7 +4,7 @@
 
 use crate::host::MemoryState;
 use crate::world::{AnyNode, World, machines};
-use forebay_engine::{EngineAccess, Flying, NodeId};
+use forebay_engine::{EngineAccess, InFlight, NodeId};
 use forebay_net::{PauseCounters, Port, PortCounters, Tor, TorCounters};
 use forebay_transport::Sender;
 use forebay_units::{BitsPerSec, Span, Time};
@@ -198,7 +198,13 @@ fn sender_state(host: u32, flow: u32, sender: &Sender) -> SenderState {
     }
 }
 
-fn port_state(node: u32, peer: u32, port: &Port, at: Time, link: Vec<Flying<Packet>>) -> PortState {
+fn port_state(
+    node: u32,
+    peer: u32,
+    port: &Port,
+    at: Time,
+    link: Vec<InFlight<Packet>>,
+) -> PortState {
     let (unsent, _) = port.unsent(at, &link);
     let counted = port.counters();
     let counters = PortCounters {

@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 
 /// What has been counted up to the last look.
 #[derive(Debug, Default)]
-pub struct Looks {
+pub struct IntervalBaseline {
     at: Time,
     delivered: u64,
-    ports: Vec<Counted>,
+    ports: Vec<IntervalCounts>,
     memories: Vec<MemoryState>,
     acked: BTreeMap<u32, u64>, // by flow, of those in progress
 }
@@ -84,7 +84,7 @@ pub struct FlowInterval {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Counted {
+struct IntervalCounts {
     sent: u64,
     marked: u64,
     dropped: u64,
@@ -92,7 +92,7 @@ struct Counted {
     frames: u64,
 }
 
-impl Counted {
+impl IntervalCounts {
     fn of(state: &PortState) -> Self {
         let counted = &state.counters;
         Self {
@@ -108,17 +108,17 @@ impl Counted {
 /// Bits of a line of memory per nanosecond are Gb/s.
 const LINE_BITS: f64 = 512.0;
 
-impl Looks {
+impl IntervalBaseline {
     /// What happened since the look before, or since the start.
     pub fn look(&mut self, now: &Inspection) -> Interval {
         let span = now.at.since(self.at);
         let ps = span.as_ps().max(1) as f64;
         let gbps = |bytes: u64| bytes as f64 * 8e3 / ps;
-        self.ports.resize(now.ports.len(), Counted::default());
-        let mut all = Counted::default();
+        self.ports.resize(now.ports.len(), IntervalCounts::default());
+        let mut all = IntervalCounts::default();
         let mut ports = Vec::with_capacity(now.ports.len());
         for (state, before) in now.ports.iter().zip(&mut self.ports) {
-            let after = Counted::of(state);
+            let after = IntervalCounts::of(state);
             let (marked, dropped) = (after.marked - before.marked, after.dropped - before.dropped);
             all.marked += marked;
             all.dropped += dropped;

@@ -25,13 +25,13 @@ pub(crate) struct LinkSamples {
     bundles: Bundles,
     every: Span,
     at: Time, // of the last sample
-    before: Vec<Counted>,
+    before: Vec<PortCounts>,
     samples: Vec<Vec<Sample>>, // by interval, then bundle
 }
 
 /// What a port had counted.
 #[derive(Clone, Copy, Debug, Default)]
-struct Counted {
+struct PortCounts {
     sent: u64,
     dropped: u64,
     marked: u64,
@@ -77,7 +77,7 @@ impl LinkSamples {
         let bundles = Bundles::of(&names, world.plan.hosts, &ports)?;
         let finer = if early { FINER } else { 1 };
         let every = Span::from_ps(last.as_ps().div_ceil(MOST as u64 * finer)).max(LEAST);
-        let before = vec![Counted::default(); ports.len()];
+        let before = vec![PortCounts::default(); ports.len()];
         Some(Self { bundles, every, at: Time::ZERO, before, samples: Vec::new() })
     }
 
@@ -115,7 +115,7 @@ impl LinkSamples {
             let node = machines::node(engine, &world.fabric, NodeId(n));
             for (port, (before, bundle)) in node.ports().iter().zip(&mut counters) {
                 let counted = port.counters();
-                let after = Counted {
+                let after = PortCounts {
                     sent: port.sent(now),
                     dropped: counted.dropped_packets + counted.lost_packets,
                     marked: counted.marked_packets,

@@ -2,8 +2,8 @@
 
 use crate::host::{Host, Observer, Snapshot};
 use forebay_host::memory::settings::LINE;
-use forebay_host::memory::{Now, QueueTotals};
-use forebay_laws::host::Watched;
+use forebay_host::memory::{PathState, QueueTotals};
+use forebay_laws::host::LawReadings;
 use forebay_record::{CacheSample, MemorySample, MemorySeries};
 use forebay_units::{Span, Time};
 
@@ -26,7 +26,7 @@ impl MemorySamples {
 
     /// What the totals came to since the last one. The model moves in steps, so its rates are over the time it has covered,
     /// which may differ from the interval by a step.
-    fn take(&mut self, now: Time, seen: Snapshot, state: &Now, watched: Option<Watched>) {
+    fn take(&mut self, now: Time, seen: Snapshot, state: &PathState, watched: Option<LawReadings>) {
         self.next = now + self.every;
         let (a, b) = (&self.last.path, &seen.path);
         let ns = (seen.at.since(self.last.at).as_ps() as f64 * 1e-3).max(1e-3);

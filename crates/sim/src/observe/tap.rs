@@ -1,23 +1,23 @@
 //! Taps of captures: nodes with a tap on some of their ports.
 //!
-//! A tapped node is a node whose `Out` passes through its tap, so other nodes pay nothing. Egress ports with a tap serve
+//! A tapped node is a node whose `Emitter` passes through its tap, so other nodes pay nothing. Egress ports with a tap serve
 //! every departure as an explicit one: what they push has begun transmission, and no fault takes it back.
 //! Invariant: a tap changes no result, and what it sees depends neither on threads nor on windows.
 
 use super::watch::{Watch, WatchedOut};
 use crate::world::InnerNode;
-use forebay_engine::{Flying, LinkId, NodeId, Out};
-use forebay_net::{Fabric, PortFault, Recalled};
+use forebay_engine::{Emitter, InFlight, LinkId, NodeId};
+use forebay_net::{Fabric, LinkLeftovers, PortFault};
 use forebay_record::capture::CapturedPort;
 use forebay_scenario::model::{Direction, Scenario};
-use forebay_scenario::pause::Pausing;
+use forebay_scenario::pause::PauseSetup;
 use forebay_scenario::plan::Plan;
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use forebay_wire::{Flags, Kind, Packet};
 
 /// A node with a tap.
 #[derive(Clone, Debug)]
-pub(crate) struct Tapped<N> {
+pub(crate) struct TappedNode<N> {
     pub node: N,
     pub tap: Tap,
 }
@@ -46,7 +46,7 @@ pub(crate) struct TapPort {
     pub(super) left: u64,
     dropped: u64,  // by its queue, so far
     reported: u64, // of those, as frames have reported
-    pub(super) seen: Vec<Seen>,
+    pub(super) seen: Vec<TapRecord>,
 }
 
 /// What there is of a packet, in the order in which it stands in a file.
@@ -60,7 +60,7 @@ pub(super) enum Part {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
+pub(super) struct TapRecord {
     pub(super) at: Time,
     pub(super) part: Part,
     pub(super) inbound: bool, // the packet; a synthetic SYN-ACK goes the other way
@@ -83,10 +83,10 @@ impl TapPort {
             let before = Time::ZERO + at.since(Time::ZERO).saturating_sub(SYN_BEFORE);
             let times = [(before, Part::Syn), (before, Part::SynAck), (at, Part::HandshakeAck)];
             let seen =
-                times.map(|(at, part)| Seen { at, part, inbound, drops: 0, packet: *packet });
+                times.map(|(at, part)| TapRecord { at, part, inbound, drops: 0, packet: *packet });
             self.seen.extend(seen);
         }
-        self.seen.push(Seen { at, part, inbound, drops, packet: *packet });
+        self.seen.push(TapRecord { at, part, inbound, drops, packet: *packet });
     }
 
     /// A packet whose transmission ends at `end`.
@@ -113,15 +113,21 @@ impl Tap {
 }
 
 impl Watch for Tap {
-    fn sent(&mut self, link: LinkId, at: Time, packet: &Packet, _: &dyn Out<Packet>) {
+    fn sent(&mut self, link: LinkId, at: Time, packet: &Packet, _: &dyn Emitter<Packet>) {
         if let Some(port) = self.out_port(link) {
             port.sent(at, packet);
         }
     }
 }
 
-impl<N: InnerNode> Tapped<N> {
-    pub fn arrive(&mut self, now: Time, port: u32, packet: &mut Packet, out: &mut dyn Out<Packet>) {
+impl<N: InnerNode> TappedNode<N> {
+    pub fn arrive(
+        &mut self,
+        now: Time,
+        port: u32,
+        packet: &mut Packet,
+        out: &mut dyn Emitter<Packet>,
+    ) {
         let Self { node, tap } = self;
         tap.came(now, port, packet);
         node.arrive(now, port, packet, &mut WatchedOut { out, watch: tap });
@@ -130,12 +136,12 @@ impl<N: InnerNode> Tapped<N> {
         }
     }
 
-    pub fn timer(&mut self, now: Time, out: &mut dyn Out<Packet>) {
+    pub fn timer(&mut self, now: Time, out: &mut dyn Emitter<Packet>) {
         let Self { node, tap } = self;
         node.timer(now, &mut WatchedOut { out, watch: tap });
     }
 
-    pub fn depart(&mut self, now: Time, out: &mut dyn Out<Packet>) {
+    pub fn depart(&mut self, now: Time, out: &mut dyn Emitter<Packet>) {
         let Self { node, tap } = self;
         node.depart(now, &mut WatchedOut { out, watch: tap });
     }
@@ -145,8 +151,8 @@ impl<N: InnerNode> Tapped<N> {
         now: Time,
         port: usize,
         change: PortFault,
-        flying: Vec<Flying<Packet>>,
-    ) -> Recalled {
+        flying: Vec<InFlight<Packet>>,
+    ) -> LinkLeftovers {
         let recalled = self.node.fault(now, port, change, flying);
         for port in &mut self.tap.ports {
             port.rate = self.node.ports()[port.index].settings().rate;
@@ -172,7 +178,7 @@ pub(crate) struct Taps {
 impl Taps {
     /// The taps of a scenario.
     pub fn plan(scenario: &Scenario, plan: &Plan, fabric: &Fabric) -> Self {
-        let lossless = Pausing::of(scenario, plan).and_then(|pausing| pausing.classes());
+        let lossless = PauseSetup::of(scenario, plan).and_then(|pausing| pausing.classes());
         let mut all = Self { lossless, ..Self::default() };
         // Where paths change from packet to packet, the first one here need not be the first one of its flow.
         let handshakes = !scenario.sprays();

@@ -1,8 +1,8 @@
 //! The node inside a wrapper: what a tap, a log of followed flows and a machine of several NICs need of it.
 
 use crate::host::Host;
-use forebay_engine::{Flying, Node};
-use forebay_net::{Port, PortFault, Recalled};
+use forebay_engine::{InFlight, Node};
+use forebay_net::{LinkLeftovers, Port, PortFault};
 use forebay_units::Time;
 use forebay_wire::Packet;
 
@@ -23,6 +23,6 @@ pub(crate) trait InnerNode: Node<Item = Packet> {
         now: Time,
         port: usize,
         change: PortFault,
-        flying: Vec<Flying<Packet>>,
-    ) -> Recalled;
+        flying: Vec<InFlight<Packet>>,
+    ) -> LinkLeftovers;
 }

@@ -5,7 +5,7 @@
 
 use super::inner_node::InnerNode;
 use crate::host::{Host, Memory};
-use forebay_engine::{Node, NodeId, Out};
+use forebay_engine::{Emitter, Node, NodeId};
 use forebay_net::Fabric;
 use forebay_units::Time;
 use forebay_wire::Packet;
@@ -104,17 +104,23 @@ impl<N: InnerNode> Node for Machine<N> {
         Time::MAX // as of its hosts
     }
 
-    fn arrive<O: Out<Packet>>(&mut self, now: Time, port: u32, packet: &mut Packet, out: &mut O) {
+    fn arrive<O: Emitter<Packet>>(
+        &mut self,
+        now: Time,
+        port: u32,
+        packet: &mut Packet,
+        out: &mut O,
+    ) {
         let nic = self.nics.partition_point(|nic| nic.first_in <= port) - 1;
         let port = port - self.nics[nic].first_in;
         self.hand(nic).arrive(now, port, packet, out);
     }
 
-    fn timer<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+    fn timer<O: Emitter<Packet>>(&mut self, now: Time, out: &mut O) {
         for nic in 0..self.nics.len() {
             self.hand(nic).timer(now, out);
         }
     }
 
-    fn depart<O: Out<Packet>>(&mut self, _now: Time, _out: &mut O) {}
+    fn depart<O: Emitter<Packet>>(&mut self, _now: Time, _out: &mut O) {}
 }

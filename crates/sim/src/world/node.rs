@@ -3,10 +3,10 @@
 use super::inner_node::InnerNode;
 use super::machine::Machine;
 use crate::host::Host;
-use crate::observe::follow::{Followed, KindOf};
-use crate::observe::tap::{TapPort, Tapped};
-use forebay_engine::{Digest, Flying, LinkRings, Node, Out, Visitor, prefetch_all};
-use forebay_net::{Port, PortFault, Recalled, Routes, Switch, Tor};
+use crate::observe::follow::{FollowedNode, KindOf};
+use crate::observe::tap::{TapPort, TappedNode};
+use forebay_engine::{Digest, Emitter, InFlight, LinkRings, Node, Visitor, prefetch_all};
+use forebay_net::{LinkLeftovers, Port, PortFault, Routes, Switch, Tor};
 use forebay_units::Time;
 use forebay_wire::Packet;
 
@@ -18,9 +18,9 @@ pub(crate) enum AnyNode {
     /// One whose hosts' data is queued by destination.
     Tor(Box<Tor>),
     /// One of the others, some of whose ports are captured.
-    Tapped(Box<Tapped<AnyNode>>),
+    Tapped(Box<TappedNode<AnyNode>>),
     /// One of the others, with a log of the flows that are followed.
-    Followed(Box<Followed<AnyNode>>),
+    Followed(Box<FollowedNode<AnyNode>>),
     /// Hosts that share a memory.
     Machine(Box<Machine<AnyNode>>),
 }
@@ -57,7 +57,13 @@ impl Node for AnyNode {
     }
 
     #[inline]
-    fn arrive<O: Out<Packet>>(&mut self, now: Time, port: u32, packet: &mut Packet, out: &mut O) {
+    fn arrive<O: Emitter<Packet>>(
+        &mut self,
+        now: Time,
+        port: u32,
+        packet: &mut Packet,
+        out: &mut O,
+    ) {
         match self {
             Self::Host(host) => host.arrive(now, packet, out),
             Self::Switch(switch) => switch.arrive(now, port, packet, out),
@@ -68,7 +74,7 @@ impl Node for AnyNode {
         }
     }
 
-    fn timer<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+    fn timer<O: Emitter<Packet>>(&mut self, now: Time, out: &mut O) {
         match self {
             Self::Host(host) => host.timer(now, out),
             Self::Switch(switch) => switch.timer(now, out),
@@ -113,7 +119,7 @@ impl Node for AnyNode {
         }
     }
 
-    fn depart<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+    fn depart<O: Emitter<Packet>>(&mut self, now: Time, out: &mut O) {
         match self {
             Self::Host(_) => {}
             Self::Switch(switch) => switch.depart(now, out),
@@ -135,7 +141,7 @@ fn visit_apart<N: Node<Item = Packet>>(visit: impl Visitor<Packet>, node: &mut N
 /// Hands over a followed node as what it is.
 #[cold]
 #[inline(never)]
-fn visit_followed(one: &mut Followed<AnyNode>, visit: impl Visitor<Packet>) {
+fn visit_followed(one: &mut FollowedNode<AnyNode>, visit: impl Visitor<Packet>) {
     match one.node {
         AnyNode::Host(_) => visit.visit(&mut one.known_as::<Host>()),
         AnyNode::Switch(_) => visit.visit(&mut one.known_as::<Switch>()),
@@ -181,15 +187,21 @@ impl Node for Host {
     }
 
     #[inline]
-    fn arrive<O: Out<Packet>>(&mut self, now: Time, _port: u32, packet: &mut Packet, out: &mut O) {
+    fn arrive<O: Emitter<Packet>>(
+        &mut self,
+        now: Time,
+        _port: u32,
+        packet: &mut Packet,
+        out: &mut O,
+    ) {
         self.arrive(now, packet, out);
     }
 
-    fn timer<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+    fn timer<O: Emitter<Packet>>(&mut self, now: Time, out: &mut O) {
         self.timer(now, out);
     }
 
-    fn depart<O: Out<Packet>>(&mut self, _now: Time, _out: &mut O) {}
+    fn depart<O: Emitter<Packet>>(&mut self, _now: Time, _out: &mut O) {}
 }
 
 /// A node that is watched keeps the times of the one within, and shows it what comes.
@@ -206,22 +218,22 @@ macro_rules! watched {
                 self.node.next_departure()
             }
 
-            fn arrive<O: Out<Packet>>(&mut self, now: Time, port: u32, packet: &mut Packet, out: &mut O) {
+            fn arrive<O: Emitter<Packet>>(&mut self, now: Time, port: u32, packet: &mut Packet, out: &mut O) {
                 self.arrive(now, port, packet, out);
             }
 
-            fn timer<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+            fn timer<O: Emitter<Packet>>(&mut self, now: Time, out: &mut O) {
                 self.timer(now, out);
             }
 
-            fn depart<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+            fn depart<O: Emitter<Packet>>(&mut self, now: Time, out: &mut O) {
                 self.depart(now, out);
             }
         }
     )*};
 }
 
-watched!(Tapped, Followed);
+watched!(TappedNode, FollowedNode);
 
 impl InnerNode for AnyNode {
     fn ports(&self) -> &[Port] {
@@ -241,8 +253,8 @@ impl InnerNode for AnyNode {
         now: Time,
         port: usize,
         change: PortFault,
-        flying: Vec<Flying<Packet>>,
-    ) -> Recalled {
+        flying: Vec<InFlight<Packet>>,
+    ) -> LinkLeftovers {
         self.fault(now, port, change, flying)
     }
 }
@@ -317,8 +329,8 @@ impl AnyNode {
         now: Time,
         port: usize,
         change: PortFault,
-        flying: Vec<Flying<Packet>>,
-    ) -> Recalled {
+        flying: Vec<InFlight<Packet>>,
+    ) -> LinkLeftovers {
         match self {
             Self::Host(host) => host.fault(now, change, flying),
             Self::Switch(switch) => switch.fault(now, port, change, flying),

@@ -4,7 +4,7 @@ use super::machines;
 use super::node::AnyNode;
 use super::routes::Routing;
 use forebay_engine::{EngineAccess, NodeId};
-use forebay_net::{DropRule, Fabric, PortFault, Recalled};
+use forebay_net::{DropRule, Fabric, LinkLeftovers, PortFault};
 use forebay_scenario::model::{Change, Scenario};
 use forebay_scenario::plan::Plan;
 use forebay_units::Time;
@@ -111,7 +111,7 @@ impl Timeline {
             let port = ports.iter().position(|d| d.cable == cable).expect("a cable has two ends");
             let link = ports[port].link;
             let flying = engine.drain_link(link);
-            let Recalled { back, lost } =
+            let LinkLeftovers { back, lost } =
                 machines::node(engine, fabric, node).fault(now, port, change, flying);
             for one in back {
                 engine.push_link(link, &one);

@@ -12,7 +12,7 @@ use forebay_laws::grant::{
 use forebay_laws::group::hiercc::HierCc;
 use forebay_laws::group::{GroupAct, GroupLaw, GroupSeen, GroupStart};
 use forebay_laws::host::hostcc::HostCc;
-use forebay_laws::host::{HostAct, HostLaw, HostSeen, HostStart, Side, Signal, Watched};
+use forebay_laws::host::{HostAct, HostLaw, HostSeen, HostStart, LawReadings, Side, Signal};
 use forebay_laws::pool::carc::Carc;
 use forebay_laws::pool::{PoolAct, PoolLaw, PoolSeen, PoolStart};
 use forebay_laws::{Acts, Laws, Paths, Start};
@@ -53,7 +53,7 @@ copy! { MyHost = HostCc as HostLaw "my-host", HostStart, HostAct, HostSeen {
         self.0.side()
     }
 
-    fn watched(&self) -> Option<Watched> {
+    fn watched(&self) -> Option<LawReadings> {
         self.0.watched()
     }
 } }

@@ -3,7 +3,7 @@
 use crate::common::{run, scenario};
 use forebay_record::{ProgramWait, RunRecord};
 use forebay_scenario::model::Scenario;
-use forebay_scenario::program::{After, Error, Layout, Op, Ops, Signal, Source, Step};
+use forebay_scenario::program::{Error, Layout, Op, Ops, Signal, Source, Step, WaitList};
 use forebay_sim::{Options, Outputs, Watch, simulate_into};
 use forebay_units::{Bytes, Span, Time};
 use std::sync::Arc;
@@ -77,11 +77,11 @@ impl Ops for List {
     }
 }
 
-fn send(on: u32, bytes: u64, after: After) -> Step {
+fn send(on: u32, bytes: u64, after: WaitList) -> Step {
     Step { op: Op::Send { on, bytes: Bytes::new(bytes) }, after }
 }
 
-fn recv(on: u32, bytes: u64, after: After) -> Step {
+fn recv(on: u32, bytes: u64, after: WaitList) -> Step {
     Step { op: Op::Recv { on, bytes: Bytes::new(bytes) }, after }
 }
 
@@ -111,10 +111,18 @@ fn a_chain_of_sends_over_a_star_takes_the_time_of_each() {
     let source = Given {
         connections: vec![(0, 1), (1, 2), (2, 3)],
         programs: vec![
-            (0, 1, vec![send(0, 1_000 * K, After::NOTHING)]),
-            (1, 1, vec![recv(0, 1_000 * K, After::NOTHING), send(1, 1_000 * K, After::op(1))]),
-            (2, 1, vec![recv(1, 1_000 * K, After::NOTHING), send(2, 1_000 * K, After::op(1))]),
-            (3, 1, vec![recv(2, 1_000 * K, After::NOTHING)]),
+            (0, 1, vec![send(0, 1_000 * K, WaitList::NOTHING)]),
+            (
+                1,
+                1,
+                vec![recv(0, 1_000 * K, WaitList::NOTHING), send(1, 1_000 * K, WaitList::op(1))],
+            ),
+            (
+                2,
+                1,
+                vec![recv(1, 1_000 * K, WaitList::NOTHING), send(2, 1_000 * K, WaitList::op(1))],
+            ),
+            (3, 1, vec![recv(2, 1_000 * K, WaitList::NOTHING)]),
         ],
         links: Vec::new(),
         flows: Vec::new(),
@@ -134,17 +142,17 @@ fn computing_adds_its_time_to_the_picosecond() {
     let source = Given {
         connections: vec![(0, 1), (1, 2)],
         programs: vec![
-            (0, 1, vec![send(0, 50_000, After::NOTHING)]),
+            (0, 1, vec![send(0, 50_000, WaitList::NOTHING)]),
             (
                 1,
                 1,
                 vec![
-                    recv(0, 50_000, After::NOTHING),
-                    Step { op: Op::Compute(Span::from_ps(SPAN)), after: After::op(1) },
-                    send(1, 50_000, After::op(1)),
+                    recv(0, 50_000, WaitList::NOTHING),
+                    Step { op: Op::Compute(Span::from_ps(SPAN)), after: WaitList::op(1) },
+                    send(1, 50_000, WaitList::op(1)),
                 ],
             ),
-            (2, 1, vec![recv(1, 50_000, After::NOTHING)]),
+            (2, 1, vec![recv(1, 50_000, WaitList::NOTHING)]),
         ],
         links: Vec::new(),
         flows: Vec::new(),
@@ -166,13 +174,13 @@ fn an_operation_waits_for_a_time_for_its_own_send_and_for_signals() {
                 0,
                 8,
                 vec![
-                    Step { op: Op::At(Time::from_ps(3_000_000)), after: After::NOTHING },
-                    send(0, 1_000, After::op(1)),
-                    Step { op: signal(1, 7, 2_000_000), after: After::op(1) },
+                    Step { op: Op::At(Time::from_ps(3_000_000)), after: WaitList::NOTHING },
+                    send(0, 1_000, WaitList::op(1)),
+                    Step { op: signal(1, 7, 2_000_000), after: WaitList::op(1) },
                 ],
             ),
-            (2, 8, vec![Step { op: signal(1, 7, 9_000_000), after: After::NOTHING }]),
-            (1, 8, vec![send(2, 1_000, After::signal(7, 2))]),
+            (2, 8, vec![Step { op: signal(1, 7, 9_000_000), after: WaitList::NOTHING }]),
+            (1, 8, vec![send(2, 1_000, WaitList::signal(7, 2))]),
         ],
         links: vec![(0, 1, Span::from_us(2)), (2, 1, Span::from_us(9))],
         flows: Vec::new(),
@@ -195,20 +203,26 @@ fn an_operation_waits_for_the_later_of_two() {
                 (
                     0,
                     1,
-                    vec![Step { op: at(0), after: After::NOTHING }, send(0, 1_000, After::op(1))],
+                    vec![
+                        Step { op: at(0), after: WaitList::NOTHING },
+                        send(0, 1_000, WaitList::op(1)),
+                    ],
                 ),
                 (
                     2,
                     1,
-                    vec![Step { op: at(1), after: After::NOTHING }, send(1, 1_000, After::op(1))],
+                    vec![
+                        Step { op: at(1), after: WaitList::NOTHING },
+                        send(1, 1_000, WaitList::op(1)),
+                    ],
                 ),
                 (
                     1,
                     8,
                     vec![
-                        recv(0, 1_000, After::NOTHING),
-                        recv(1, 1_000, After::NOTHING),
-                        send(2, 1_000, After::ops([1, 2])),
+                        recv(0, 1_000, WaitList::NOTHING),
+                        recv(1, 1_000, WaitList::NOTHING),
+                        send(2, 1_000, WaitList::ops([1, 2])),
                     ],
                 ),
             ],
@@ -231,15 +245,15 @@ fn bytes_that_came_before_anybody_waited_for_them_are_received_at_once() {
         let source = Given {
             connections: vec![(0, 1), (1, 0)],
             programs: vec![
-                (0, 1, vec![send(0, 50_000, After::NOTHING)]),
+                (0, 1, vec![send(0, 50_000, WaitList::NOTHING)]),
                 (
                     1,
                     1,
                     vec![
-                        Step { op: Op::At(Time::from_ps(LATE)), after: After::NOTHING },
-                        recv(0, 30_000, After::op(1)),
-                        recv(0, 20_000, After::op(1)),
-                        send(1, 1_000, After::op(1)),
+                        Step { op: Op::At(Time::from_ps(LATE)), after: WaitList::NOTHING },
+                        recv(0, 30_000, WaitList::op(1)),
+                        recv(0, 20_000, WaitList::op(1)),
+                        send(1, 1_000, WaitList::op(1)),
                     ],
                 ),
             ],
@@ -270,11 +284,11 @@ fn a_signal_is_not_sent_from_its_last_time_on() {
                     0,
                     1,
                     vec![
-                        Step { op: at, after: After::NOTHING },
-                        Step { op: Op::Signal(signal), after: After::op(1) },
+                        Step { op: at, after: WaitList::NOTHING },
+                        Step { op: Op::Signal(signal), after: WaitList::op(1) },
                     ],
                 ),
-                (1, 1, vec![send(0, 1_000, After::signal(0, 1))]),
+                (1, 1, vec![send(0, 1_000, WaitList::signal(0, 1))]),
             ],
             links: vec![(0, 1, Span::from_us(1))],
             flows: Vec::new(),
@@ -298,19 +312,19 @@ fn a_second_message_begins_with_the_window_that_the_first_one_left() {
                     0,
                     8,
                     vec![
-                        send(first, 1_000 * K, After::NOTHING),
-                        Step { op: Op::Compute(Span::from_us(2)), after: After::op(1) },
-                        Step { op: Op::At(Time::from_ps(1_000_000_000)), after: After::op(1) },
-                        send(second, 1_000 * K, After::op(1)),
+                        send(first, 1_000 * K, WaitList::NOTHING),
+                        Step { op: Op::Compute(Span::from_us(2)), after: WaitList::op(1) },
+                        Step { op: Op::At(Time::from_ps(1_000_000_000)), after: WaitList::op(1) },
+                        send(second, 1_000 * K, WaitList::op(1)),
                     ],
                 ),
                 (
                     1,
                     8,
                     vec![
-                        recv(first, 1_000 * K, After::NOTHING),
-                        recv(second, 1_000 * K, After::op(1)),
-                        send(connections.len() as u32 - 1, 1_000, After::op(1)),
+                        recv(first, 1_000 * K, WaitList::NOTHING),
+                        recv(second, 1_000 * K, WaitList::op(1)),
+                        send(connections.len() as u32 - 1, 1_000, WaitList::op(1)),
                     ],
                 ),
             ],
@@ -353,7 +367,7 @@ impl Source for Pair {
             let flow = layout.flow(src, dst, Bytes::new(1_000), Time::MAX);
             layout.push(flow);
         }
-        let steps = vec![send(0, 1_000, After::NOTHING), send(1, 1_000, After::op(1))];
+        let steps = vec![send(0, 1_000, WaitList::NOTHING), send(1, 1_000, WaitList::op(1))];
         layout.program(1, 2, Box::new(List { steps, next: 0 }));
         Ok(())
     }
@@ -405,8 +419,8 @@ fn a_message_without_payload_ends_with_the_one_before_it() {
     let unused = "[[traffic]]\nkind = \"permutation\"\nsize = \"1KB\"\n";
     for scenario in [star(3, RDMA), homa(unused)] {
         let sizes = [5_000, 0, 1_000, 0];
-        let sends = sizes.map(|bytes| send(0, bytes, After::NOTHING)).to_vec();
-        let recvs = sizes.map(|bytes| recv(0, bytes, After::NOTHING)).to_vec();
+        let sends = sizes.map(|bytes| send(0, bytes, WaitList::NOTHING)).to_vec();
+        let recvs = sizes.map(|bytes| recv(0, bytes, WaitList::NOTHING)).to_vec();
         let source = Given {
             connections: vec![(0, 2)],
             programs: vec![(0, 1, sends), (2, 1, recvs)],
@@ -424,14 +438,14 @@ fn a_message_without_payload_ends_with_the_one_before_it() {
 #[test]
 fn programs_that_wait_for_each_other_are_named() {
     let first = |recv_on: u32, send_on: u32| {
-        vec![recv(recv_on, 1_000, After::NOTHING), send(send_on, 1_000, After::op(1))]
+        vec![recv(recv_on, 1_000, WaitList::NOTHING), send(send_on, 1_000, WaitList::op(1))]
     };
     let source = Given {
         connections: vec![(0, 1), (1, 0), (2, 0)],
         programs: vec![
             (0, 1, first(1, 0)),
             (1, 1, first(0, 1)),
-            (2, 1, vec![send(2, 1_000, After::NOTHING)]),
+            (2, 1, vec![send(2, 1_000, WaitList::NOTHING)]),
         ],
         links: Vec::new(),
         flows: Vec::new(),
@@ -497,11 +511,11 @@ impl Ops for Ring {
         let before = (self.rank + n - 1) % n;
         if self.sends {
             // It waits for the receipt before it.
-            let after = if step == 0 { After::NOTHING } else { After::op(1) };
+            let after = if step == 0 { WaitList::NOTHING } else { WaitList::op(1) };
             return Some(send(self.rank, self.part(self.rank, step), after));
         }
         self.step += 1;
-        Some(recv(before, self.part(before, step), After::NOTHING))
+        Some(recv(before, self.part(before, step), WaitList::NOTHING))
     }
 
     fn copy(&self) -> Box<dyn Ops> {

@@ -4,7 +4,7 @@ use crate::common::random::draw;
 use crate::common::{run, scenario};
 use forebay_record::RunRecord;
 use forebay_record::why::{
-    Explained, Log, Part, Piece, Repair, Trace, calls, explain, explain_calls, trace,
+    Log, Part, Piece, Repair, TimeParts, Trace, calls, explain, explain_calls, trace,
 };
 use forebay_scenario::model::Scenario;
 use forebay_sim::{Options, Outputs, Simulation, Watch};
@@ -12,7 +12,7 @@ use forebay_units::{Span, Time};
 use proptest::prelude::*;
 
 /// All flows of a scenario, followed.
-fn followed(scenario: &Scenario, options: Options) -> (RunRecord, Vec<Explained>) {
+fn followed(scenario: &Scenario, options: Options) -> (RunRecord, Vec<TimeParts>) {
     let (record, log) = logged(scenario, options);
     called(&record, &log);
     (record, explain(&log))
@@ -48,7 +48,7 @@ fn logged(scenario: &Scenario, options: Options) -> (RunRecord, Log) {
 }
 
 /// Checks that the pieces of each flow tile its completion time.
-fn tiles(record: &RunRecord, all: &[Explained]) {
+fn tiles(record: &RunRecord, all: &[TimeParts]) {
     let complete = record.flows.iter().filter(|row| row.fct().is_some() && !row.is_endless());
     let mut explained = all.iter();
     for row in complete {
@@ -101,7 +101,7 @@ fn one(seed: u64) {
 }
 
 /// What is said of a flow where it alone is followed, and until its end.
-fn alone(scenario: &Scenario, one: &Explained) -> Vec<Explained> {
+fn alone(scenario: &Scenario, one: &TimeParts) -> Vec<TimeParts> {
     let flows = [one.flow.flow];
     let outputs = Outputs { follow: Some(&flows), ..Outputs::default() };
     let mut simulation =
@@ -124,7 +124,7 @@ fn one_seed() {
 }
 
 /// Parts of each flow, without those that are zero.
-fn parts(text: &str) -> (RunRecord, Vec<Explained>) {
+fn parts(text: &str) -> (RunRecord, Vec<TimeParts>) {
     let scenario = scenario(text);
     let (record, all) = followed(&scenario, Options::default());
     tiles(&record, &all);
@@ -238,7 +238,7 @@ fn a_packet_queues_behind_those_that_were_sent_meanwhile() {
         let (record, all) = followed(&scenario, options);
         tiles(&record, &all);
         let packet = Span::from_ns(1_200);
-        let behind = |one: &Explained, flow: Option<u32>| -> Span {
+        let behind = |one: &TimeParts, flow: Option<u32>| -> Span {
             let queued = one.pieces.iter().filter(|piece| piece.part == Part::Queue);
             queued.filter(|piece| piece.behind == flow).map(|piece| piece.span()).sum()
         };
@@ -288,7 +288,7 @@ fn a_packet_queues_behind_one_that_the_link_then_loses() {
 }
 
 /// Parts of a flow that are not zero, without sending and propagation.
-fn waits(one: &Explained) -> Vec<Part> {
+fn waits(one: &TimeParts) -> Vec<Part> {
     let path = [Part::Serialization, Part::Propagation];
     let some = |part: &Part| !path.contains(part) && one.total(*part) > Span::ZERO;
     Part::ALL.into_iter().filter(some).collect()

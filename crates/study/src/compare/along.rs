@@ -1,10 +1,10 @@
 //! Sweeps beside each other: at each value of the key along which they run, a comparison of its own, and small pictures of all values.
 
-use super::measures::Better;
+use super::measures::Direction;
 use super::numbers::value;
 use super::page::{caution_list, content};
 use super::text;
-use super::{Comparison, Measured, claims, numbers};
+use super::{Comparison, MetricValues, claims, numbers};
 use crate::sweep::{labels, number, plain, short as trimmed, words};
 use forebay_record::report::{self, beside};
 use forebay_record::svg::{Axis, Chart, Margins, Tick, esc, plain as tick, quarters, round_up};
@@ -125,7 +125,7 @@ fn names(points: &[Point], key: Option<&str>) -> Vec<String> {
 }
 
 /// Comparisons along a key.
-pub struct Along {
+pub struct KeyComparison {
     /// The key.
     pub key: String,
     /// Each value, and what is compared there.
@@ -136,7 +136,7 @@ pub struct Along {
 }
 
 /// The best run at a value: the metric, its name, and names of runs that the seeds do not tell from it.
-type Best<'a> = (&'a Measured, &'a str, Vec<&'a str>);
+type BestRun<'a> = (&'a MetricValues, &'a str, Vec<&'a str>);
 
 /// Values whose pictures a page has; `report.css` has a rule for each.
 const PICKED: usize = 6;
@@ -161,7 +161,7 @@ const CHARTED: [&str; 10] = [
     "paused_us",
 ];
 
-impl Along {
+impl KeyComparison {
     /// Nothing yet, along a key.
     pub fn new(key: String, left_out: Vec<String>) -> Self {
         Self { key, places: Vec::new(), left_out, contents: Vec::new() }
@@ -213,7 +213,7 @@ impl Along {
     }
 
     /// The metrics of small pictures, each with its value at every place: those of [`CHARTED`], and the first and the last size class.
-    fn charted(&self) -> Vec<Vec<&Measured>> {
+    fn charted(&self) -> Vec<Vec<&MetricValues>> {
         let classes = self.places[0].1.measured.iter().map(|m| m.name.as_str());
         let classes: Vec<&str> = classes.filter(|name| name.contains('[')).collect();
         let ends = [classes.first(), classes.last()].into_iter().flatten().copied();
@@ -230,7 +230,7 @@ impl Along {
     }
 
     /// The best run at each value by the headline metric, and those that the seeds do not tell from it; `None` where they tell nothing.
-    fn best(&self) -> Vec<Option<Best<'_>>> {
+    fn best(&self) -> Vec<Option<BestRun<'_>>> {
         let one = |(_, of): &'_ (String, Comparison)| -> Option<(usize, usize, Vec<usize>)> {
             let measured = of.headline()?;
             let at = of.measured.iter().position(|m| std::ptr::eq(m, measured))?;
@@ -263,11 +263,11 @@ impl Along {
         };
         let best = self.best();
         let first = best.first().and_then(Option::as_ref);
-        let same = |one: &Option<Best<'_>>| {
+        let same = |one: &Option<BestRun<'_>>| {
             one.as_ref().is_some_and(|one| Some(one.1) == first.map(|f| f.1) && one.2.is_empty())
         };
         if let (Some((_, only, _)), true) = (first, best.iter().all(same)) {
-            let word = if of.better == Better::Lower { "lowest" } else { "highest" };
+            let word = if of.better == Direction::Lower { "lowest" } else { "highest" };
             return format!(
                 "{} has the {word} {} at every {}",
                 claims::short(only),
@@ -298,7 +298,7 @@ impl Along {
             return "No seed differs in any metric.".into();
         }
         let Some(of) = self.places[0].1.headline() else { return String::new() };
-        let one = |((value, of), best): (&(String, Comparison), &Option<Best<'_>>)| {
+        let one = |((value, of), best): (&(String, Comparison), &Option<BestRun<'_>>)| {
             let Some((measured, name, alike)) = best else {
                 return match claims::is_same(of) {
                     true => format!("{value}: all the same"),
@@ -331,9 +331,9 @@ fn last(key: &str) -> &str {
 }
 
 /// The table for a terminal: for each metric a block, in which each value is a row.
-pub fn terminal(of: &Along, width: usize) -> String {
+pub fn terminal(of: &KeyComparison, width: usize) -> String {
     let names: Vec<&str> = of.places[0].1.sides.iter().map(|side| side.name.as_str()).collect();
-    let block = |all: &Vec<&Measured>| {
+    let block = |all: &Vec<&MetricValues>| {
         let heading = format!("{}, {}", all[0].title, last(&of.key));
         let values = of.places.iter().map(|(value, _)| value.clone());
         text::table(&heading, &names, &values.zip(all.iter().copied()).collect::<Vec<_>>(), width)
@@ -343,12 +343,12 @@ pub fn terminal(of: &Along, width: usize) -> String {
 }
 
 /// The answer in two sentences.
-pub fn answer(of: &Along) -> [String; 2] {
+pub fn answer(of: &KeyComparison) -> [String; 2] {
     [of.headline() + ".", of.verdict()]
 }
 
 /// All numbers.
-pub fn json(of: &Along) -> Value {
+pub fn json(of: &KeyComparison) -> Value {
     let place = |(value, of): &(String, Comparison)| json!({ "value": value, "comparison": text::json(of) });
     json!({
         "format": text::FORMAT, "along": of.key, "left_out": of.left_out, "headline": of.headline(), "verdict": of.verdict(),
@@ -357,7 +357,7 @@ pub fn json(of: &Along) -> Value {
 }
 
 /// The page; `command` makes it anew.
-pub fn page(of: &Along, command: &str) -> String {
+pub fn page(of: &KeyComparison, command: &str) -> String {
     let first = &of.places[0].1;
     let forced = of.places.iter().any(|(_, of)| of.is_forced());
     let seeds = first.sides.iter().map(|side| side.by_seed.len()).max().unwrap_or(0);
@@ -394,7 +394,7 @@ pub fn page(of: &Along, command: &str) -> String {
 }
 
 /// Small pictures, one for each metric: values of the key to the right, a line for each run.
-fn charts(of: &Along) -> String {
+fn charts(of: &KeyComparison) -> String {
     let sides = &of.places[0].1.sides;
     let mut html = format!(
         "<section id=\"along\"><h2>Along {}</h2><figure><div class=\"legend\">",
@@ -412,7 +412,7 @@ fn charts(of: &Along) -> String {
     html
 }
 
-fn chart(of: &Along, all: &[&Measured]) -> String {
+fn chart(of: &KeyComparison, all: &[&MetricValues]) -> String {
     let at: Vec<f64> = of.places.iter().map(|(value, _)| number(value).unwrap_or(0.0)).collect();
     let (low, high) =
         (at.iter().copied().fold(f64::MAX, f64::min), at.iter().copied().fold(f64::MIN, f64::max));
@@ -459,7 +459,8 @@ fn chart(of: &Along, all: &[&Measured]) -> String {
         chart.plot.band(&band, &format!("band s{i}"));
     }
     for i in 0..n {
-        let point = |(at, m): (&f64, &&Measured)| m.cells[i].estimate.mean.map(|mean| (*at, mean));
+        let point =
+            |(at, m): (&f64, &&MetricValues)| m.cells[i].estimate.mean.map(|mean| (*at, mean));
         let points: Vec<_> = at.iter().zip(all).map(point).collect();
         chart.plot.line(&points, &format!("line s{i}"));
         for (at, mean) in points.iter().flatten() {
@@ -474,7 +475,7 @@ fn chart(of: &Along, all: &[&Measured]) -> String {
         .collect();
     chart.hover_at(positions);
     for i in 0..n {
-        let read = |m: &&Measured| {
+        let read = |m: &&MetricValues| {
             let cell = &m.cells[i];
             cell.estimate.mean.map(|mean| (chart.plot.y.px(mean), value(m, cell)))
         };

@@ -2,9 +2,9 @@
 //!
 //! No sentence says that runs are alike unless every seed gave the same number.
 
-use super::measures::Better;
+use super::measures::Direction;
 use super::numbers::{change, interval, value};
-use super::{Against, Comparison, Measured, Word};
+use super::{Comparison, MetricValues, PairedDifference, Word};
 use crate::pairs::MOST_SEEDS;
 use forebay_units::human;
 use forebay_units::math::ln;
@@ -29,14 +29,14 @@ const OUTCOMES: [&str; 8] = [
 
 /// A metric of one run that the seeds tell from that of the first run.
 #[derive(Clone, Copy)]
-pub(super) struct Told<'a> {
-    pub measured: &'a Measured,
+pub(super) struct DistinctMetric<'a> {
+    pub measured: &'a MetricValues,
     /// Which run.
     pub side: usize,
-    pub against: &'a Against,
+    pub against: &'a PairedDifference,
 }
 
-impl Told<'_> {
+impl DistinctMetric<'_> {
     /// How far apart, as the logarithm of a ratio. Something against nothing is as much as a factor of a hundred, and no more is needed.
     pub fn strength(&self) -> f64 {
         let most = ln(100.0);
@@ -50,20 +50,20 @@ impl Told<'_> {
 }
 
 /// Whether a metric is large enough in some run for its changes to matter: one packet in a million is not.
-fn matters(measured: &Measured) -> bool {
+fn matters(measured: &MetricValues) -> bool {
     let most = measured.cells.iter().filter_map(|cell| cell.estimate.mean).fold(0.0, f64::max);
     let share = (measured.write)(0.5).ends_with('%');
     most >= if share { 1e-3 } else { f64::MIN_POSITIVE }
 }
 
 /// All that seeds tell to be better or worse than the first run, the strongest first, outcomes before causes.
-pub(super) fn told(of: &Comparison) -> Vec<Told<'_>> {
+pub(super) fn told(of: &Comparison) -> Vec<DistinctMetric<'_>> {
     let mut all = Vec::new();
     for measured in of.measured.iter().filter(|one| matters(one)) {
         for (side, cell) in measured.cells.iter().enumerate() {
             let Some(against) = &cell.against else { continue };
             if matches!(against.word, Word::Better | Word::Worse) {
-                all.push(Told { measured, side, against });
+                all.push(DistinctMetric { measured, side, against });
             }
         }
     }
@@ -94,7 +94,7 @@ fn all_names(of: &Comparison) -> String {
 }
 
 /// A title within a sentence: `p99 slowdown of 10-100 KB`.
-fn titled(measured: &Measured) -> String {
+fn titled(measured: &MetricValues) -> String {
     let title = measured.title.replace("<=", "≤");
     // Other titles have a unit or a place behind a comma.
     if measured.name.contains('[') { title.replacen(", ", " of ", 1) } else { title }
@@ -107,7 +107,7 @@ fn verb(title: &str) -> &'static str {
 }
 
 /// `With reno, p99 slowdown is 158 % higher than with dctcp`.
-pub(super) fn strongest(of: &Comparison, one: &Told<'_>) -> String {
+pub(super) fn strongest(of: &Comparison, one: &DistinctMetric<'_>) -> String {
     let (first, other) = (short(&of.sides[0].name), short(&of.sides[one.side].name));
     let title = titled(one.measured);
     let is = verb(&title);
@@ -132,14 +132,14 @@ pub(super) fn strongest(of: &Comparison, one: &Told<'_>) -> String {
 }
 
 /// `+30 % (-5.4 to +65 %)`.
-fn with_interval(one: &Measured, against: &Against) -> String {
+fn with_interval(one: &MetricValues, against: &PairedDifference) -> String {
     let interval = interval(one, against).map_or(String::new(), |text| format!(" ({text})"));
     let change = against.share.map_or(String::new(), change);
     format!("{change}{interval}").trim_start().to_string()
 }
 
 /// Sentence about a difference that the seeds do not tell: `too few seeds to tell: +30 % (-5.4 to +65 %) over 5 seeds; about 14 would tell`.
-pub(super) fn unknown(one: &Measured, against: &Against) -> Option<String> {
+pub(super) fn unknown(one: &MetricValues, against: &PairedDifference) -> Option<String> {
     let known = with_interval(one, against);
     Some(match against.word {
         Word::TooFew(needed) => {
@@ -180,7 +180,7 @@ pub fn headline(of: &Comparison) -> String {
     let best = main.map(|measured| of.best_of(measured)).unwrap_or_default();
     // Of several runs the best one answers, unless what the seeds tell is about something else.
     if let (Some(measured), [only], true) = (main, &best[..], of.sides.len() > 2) {
-        let word = if measured.better == Better::Lower { "lowest" } else { "highest" };
+        let word = if measured.better == Direction::Lower { "lowest" } else { "highest" };
         return format!("{} has the {word} {}", short(only), measured.title);
     }
     if let Some(one) = all.first() {
@@ -211,7 +211,8 @@ pub fn verdict(of: &Comparison) -> String {
     let main = of.headline().map(|measured| main_metric(of, measured));
     said.extend(main.clone().filter(|_| several));
     for (word, title) in [(Word::Worse, "Worse"), (Word::Better, "Better")] {
-        let mut these: Vec<&Told<'_>> = all.iter().filter(|one| one.against.word == word).collect();
+        let mut these: Vec<&DistinctMetric<'_>> =
+            all.iter().filter(|one| one.against.word == word).collect();
         if these.is_empty() {
             continue;
         }
@@ -227,7 +228,7 @@ pub fn verdict(of: &Comparison) -> String {
         let named = if several { NAMED - 1 } else { NAMED };
         let more = these.len().saturating_sub(named) + same;
         these.truncate(named);
-        let one = |one: &&Told<'_>| {
+        let one = |one: &&DistinctMetric<'_>| {
             let side = short(&of.sides[one.side].name);
             let side = if several { format!("{side}: ") } else { String::new() };
             let title = titled(one.measured);
@@ -249,7 +250,7 @@ pub fn verdict(of: &Comparison) -> String {
 }
 
 /// The first metric in all runs, best first, and what is not known of it.
-fn main_metric(of: &Comparison, measured: &Measured) -> String {
+fn main_metric(of: &Comparison, measured: &MetricValues) -> String {
     let ranked = measured.ranked();
     let shown = ranked
         .iter()

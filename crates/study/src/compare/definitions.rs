@@ -2,7 +2,7 @@
 
 use super::Side;
 use crate::sweep::{differing, words};
-use forebay_record::{About, FlowRow};
+use forebay_record::{FlowRow, RunStart};
 use forebay_units::human;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -118,7 +118,7 @@ pub fn differences(sides: &[Side]) -> Vec<Difference> {
 
 /// Names for runs: their laws where these tell them apart, else the one setting in which they differ, else the last part of where they
 /// are, else all of that.
-pub fn names(runs: &[(&About, String)]) -> Vec<String> {
+pub fn names(runs: &[(&RunStart, String)]) -> Vec<String> {
     let apart = |names: &Vec<String>| names.iter().collect::<BTreeSet<_>>().len() == names.len();
     let laws = || runs.iter().map(|(about, _)| about.laws.join("+")).collect::<Vec<_>>();
     let setting = || {
@@ -322,7 +322,7 @@ mod tests {
             timeouts: 0,
         };
         let run = RunRecord { seed: 1, flows: vec![flow], ..RunRecord::default() };
-        let about = About { seeds: vec![1], ..About::default() };
+        let about = RunStart { seeds: vec![1], ..RunStart::default() };
         Side::new(name.into(), name.into(), about, vec![run])
     }
 

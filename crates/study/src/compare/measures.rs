@@ -2,13 +2,13 @@
 
 use super::{OfSeed, Side};
 use crate::metrics::{self, Metric};
-use crate::pairs::{MOST_SEEDS, Paired, Says, paired};
+use crate::pairs::{MOST_SEEDS, PairVerdict, PairedValues, paired};
 use forebay_record::{Estimate, FlowClass, MIN_SEEDS_FOR_CI, Summary};
 use forebay_units::human;
 
 /// Which way a metric gets better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Better {
+pub enum Direction {
     /// Delays, drops.
     Lower,
     /// Throughput, fairness.
@@ -17,7 +17,7 @@ pub enum Better {
     Neither,
 }
 
-impl Better {
+impl Direction {
     /// Word in JSON.
     pub fn word(self) -> &'static str {
         match self {
@@ -86,7 +86,7 @@ impl Word {
 
 /// A number of a run against that of the first run, over the seeds that both have.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Against {
+pub struct PairedDifference {
     /// Seeds.
     pub pairs: usize,
     /// Mean of the differences.
@@ -113,13 +113,13 @@ pub struct Cell {
     /// Whether it leaves out more than 1 % of the flows or RPCs, which had not finished.
     pub censored: bool,
     /// Against the first run; `None` for that one, and where either has no value.
-    pub against: Option<Against>,
+    pub against: Option<PairedDifference>,
     /// Whether it is the best, or cannot be told from the best.
     pub best: bool,
 }
 
 /// A metric and what it came to in each run.
-pub struct Measured {
+pub struct MetricValues {
     /// As in `forebay list metrics`, with the size class in brackets where it is of one: `flows.slowdown.p99[10-100 KB]`.
     pub name: String,
     /// Heading of the rows around it.
@@ -127,14 +127,14 @@ pub struct Measured {
     /// For people.
     pub title: String,
     /// Which way it gets better.
-    pub better: Better,
+    pub better: Direction,
     /// How its values are written.
     pub write: fn(f64) -> String,
     /// One for each run.
     pub cells: Vec<Cell>,
 }
 
-impl Measured {
+impl MetricValues {
     /// The runs that have a value, best first.
     pub fn ranked(&self) -> Vec<usize> {
         let mean = |i: usize| self.cells[i].estimate.mean;
@@ -167,7 +167,7 @@ const COLLECTIVES: &str = "Collectives";
 const NETWORK: &str = "Network";
 const HOSTS: &str = "Receiving hosts";
 
-type Row = (&'static str, &'static str, &'static str, Better, fn(f64) -> String);
+type Row = (&'static str, &'static str, &'static str, Direction, fn(f64) -> String);
 
 /// Before which row fairness stands.
 const FAIRNESS_BEFORE: &str = "carried_load";
@@ -175,7 +175,7 @@ const FAIRNESS_BEFORE: &str = "carried_load";
 /// After which row the size classes stand.
 const CLASSES_AFTER: &str = "flows.slowdown.mean";
 
-use Better::{Higher, Lower, Neither};
+use Direction::{Higher, Lower, Neither};
 
 const ROWS: [Row; 39] = [
     (COLLECTIVES, "collective.completion_us.mean", "completion time", Lower, human::micros),
@@ -238,7 +238,7 @@ const ROWS: [Row; 39] = [
 ];
 
 /// Every metric that some run has a value for.
-pub(super) fn measured(sides: &[Side]) -> Vec<Measured> {
+pub(super) fn measured(sides: &[Side]) -> Vec<MetricValues> {
     let mut all = Vec::new();
     let metrics = metrics::all();
     for (group, name, title, better, write) in ROWS {
@@ -246,7 +246,7 @@ pub(super) fn measured(sides: &[Side]) -> Vec<Measured> {
             metrics.iter().find(|one| one.name == name).expect("it is one, as a test holds");
         let title = title.to_string();
         let read = |one: &OfSeed| value(metric, &one.summary);
-        all.push(Measured {
+        all.push(MetricValues {
             name: name.into(),
             group,
             title,
@@ -258,15 +258,15 @@ pub(super) fn measured(sides: &[Side]) -> Vec<Measured> {
             all.extend(size_classes(sides));
         }
     }
-    let evenly = all.iter().position(|one: &Measured| one.name == FAIRNESS_BEFORE).unwrap_or(0);
+    let evenly = all.iter().position(|one: &MetricValues| one.name == FAIRNESS_BEFORE).unwrap_or(0);
     all.insert(evenly, fairness(sides));
     all.retain(|one| one.cells.iter().any(|cell| cell.estimate.mean.is_some()));
     all
 }
 
 /// How evenly endless flows share, which no summary has.
-fn fairness(sides: &[Side]) -> Measured {
-    Measured {
+fn fairness(sides: &[Side]) -> MetricValues {
+    MetricValues {
         name: "flows.jain_fairness".into(),
         group: NETWORK,
         title: "fairness of flows (Jain)".into(),
@@ -282,7 +282,7 @@ fn value(metric: &Metric, summary: &Summary) -> Option<(f64, bool)> {
 }
 
 /// The 99th percentile of each size class, where there are several.
-fn size_classes(sides: &[Side]) -> Vec<Measured> {
+fn size_classes(sides: &[Side]) -> Vec<MetricValues> {
     let mut names: Vec<(Option<u64>, String)> = Vec::new();
     for class in sides.iter().flat_map(|side| &side.summary.size_classes) {
         if names.iter().all(|(_, name)| *name != class.name) {
@@ -299,7 +299,7 @@ fn size_classes(sides: &[Side]) -> Vec<Measured> {
             let class = one.summary.size_classes.iter().find(of)?;
             Some((class.slowdown.p99.mean?, class.censored))
         };
-        Measured {
+        MetricValues {
             cells: cells(sides, Lower, read),
             group: FLOWS,
             title: format!("p99 slowdown, {name}"),
@@ -315,7 +315,7 @@ type BySeed = Vec<(u64, f64)>;
 
 fn cells(
     sides: &[Side],
-    better: Better,
+    better: Direction,
     read: impl Fn(&OfSeed) -> Option<(f64, bool)>,
 ) -> Vec<Cell> {
     let mut all: Vec<(BySeed, Cell)> = Vec::new();
@@ -336,7 +336,7 @@ fn cells(
 }
 
 /// Marks the best, and those that cannot be told from it; none where too few seeds say so, or where all are alike.
-fn best(all: &mut [(BySeed, Cell)], better: Better) {
+fn best(all: &mut [(BySeed, Cell)], better: Direction) {
     if better == Neither
         || all.iter().any(|(_, cell)| cell.censored || cell.estimate.mean.is_none())
     {
@@ -363,7 +363,12 @@ fn best(all: &mut [(BySeed, Cell)], better: Better) {
 
 /// Compares the values of two runs over the seeds that both have; `None` where either has no value at all. `censored`: of the first,
 /// and of the other.
-fn against(first: &BySeed, other: &BySeed, better: Better, censored: [bool; 2]) -> Option<Against> {
+fn against(
+    first: &BySeed,
+    other: &BySeed,
+    better: Direction,
+    censored: [bool; 2],
+) -> Option<PairedDifference> {
     let at = |seed: u64| first.iter().find(|(s, _)| *s == seed).map(|(_, value)| *value);
     let pairs: Vec<(f64, f64)> =
         other.iter().filter_map(|(seed, value)| Some((at(*seed)?, *value))).collect();
@@ -372,16 +377,16 @@ fn against(first: &BySeed, other: &BySeed, better: Better, censored: [bool; 2]) 
         None => {
             let mean = |of: &BySeed| Estimate::new(of.iter().map(|(_, v)| Some(*v)).collect()).mean;
             let (base, other) = (mean(first)?, mean(other)?);
-            let (ci95, ci95_share, effect, says) = (None, None, None, Says::NoInterval);
-            Paired { base, difference: other - base, ci95, ci95_share, effect, says }
+            let (ci95, ci95_share, effect, says) = (None, None, None, PairVerdict::NoInterval);
+            PairedValues { base, difference: other - base, ci95, ci95_share, effect, says }
         }
     };
-    let Paired { base, difference, ci95_share, ci95, effect, says } = found;
+    let PairedValues { base, difference, ci95_share, ci95, effect, says } = found;
     let word = match says {
-        Says::Same => Word::Same,
-        Says::NoInterval => Word::NoInterval(pairs.len()),
-        Says::TooFew(needed) => Word::TooFew(needed),
-        Says::Differ => match (better, difference > 0.0) {
+        PairVerdict::Same => Word::Same,
+        PairVerdict::NoInterval => Word::NoInterval(pairs.len()),
+        PairVerdict::TooFew(needed) => Word::TooFew(needed),
+        PairVerdict::Differ => match (better, difference > 0.0) {
             (Neither, true) => Word::Higher,
             (Neither, false) => Word::Lower,
             (Lower, true) | (Higher, false) if censored[0] => Word::Unfinished,
@@ -391,7 +396,7 @@ fn against(first: &BySeed, other: &BySeed, better: Better, censored: [bool; 2]) 
         },
     };
     let share = (base != 0.0).then(|| difference / base.abs());
-    Some(Against { pairs: pairs.len(), difference, share, ci95_share, ci95, effect, word })
+    Some(PairedDifference { pairs: pairs.len(), difference, share, ci95_share, ci95, effect, word })
 }
 
 #[cfg(test)]

@@ -16,12 +16,12 @@ mod text;
 pub use claims::{headline, verdict};
 use definitions::differences;
 pub use definitions::{Difference, Kind, names, refusal};
-pub use measures::{Against, Cell, Measured, Word};
+pub use measures::{Cell, MetricValues, PairedDifference, Word};
 pub use page::page;
 pub use text::{json, terminal};
 
 use forebay_record::report::beside;
-use forebay_record::{About, RunRecord, Status, Summary};
+use forebay_record::{RunRecord, RunStart, Status, Summary};
 
 /// One run, with all of its seeds.
 pub struct Side {
@@ -30,7 +30,7 @@ pub struct Side {
     /// Where it is, as the user wrote it.
     pub place: String,
     /// What it was.
-    pub about: About,
+    pub about: RunStart,
     /// Simulations of the run.
     pub runs: Vec<RunRecord>,
     /// What it came to.
@@ -51,9 +51,9 @@ pub struct OfSeed {
 
 impl Side {
     /// A run that was read back.
-    pub fn new(name: String, place: String, about: About, runs: Vec<RunRecord>) -> Self {
+    pub fn new(name: String, place: String, about: RunStart, runs: Vec<RunRecord>) -> Self {
         let one = |run: &RunRecord| {
-            let about = About { seeds: vec![run.seed], ..about.clone() };
+            let about = RunStart { seeds: vec![run.seed], ..about.clone() };
             let summary = Summary::of(&about, std::slice::from_ref(run));
             OfSeed { seed: run.seed, summary, fairness: fairness::of_flows(run, about.warmup) }
         };
@@ -70,7 +70,7 @@ pub struct Comparison {
     /// Keys of their scenarios that differ.
     pub differences: Vec<Difference>,
     /// Each metric that some run has a value for.
-    pub measured: Vec<Measured>,
+    pub measured: Vec<MetricValues>,
 }
 
 impl Comparison {
@@ -81,8 +81,8 @@ impl Comparison {
     }
 
     /// The metric that the headline is about: the first that all runs have.
-    pub fn headline(&self) -> Option<&Measured> {
-        let all = |m: &&Measured| m.cells.iter().all(|cell| cell.estimate.mean.is_some());
+    pub fn headline(&self) -> Option<&MetricValues> {
+        let all = |m: &&MetricValues| m.cells.iter().all(|cell| cell.estimate.mean.is_some());
         let named = |name: &&str| self.measured.iter().find(|m| m.name == **name).filter(all);
         measures::HEADLINES.iter().find_map(named)
     }
@@ -93,7 +93,7 @@ impl Comparison {
     }
 
     /// Names of the runs that are best in a metric or cannot be told from the best; none where all are alike.
-    pub fn best_of(&self, measured: &Measured) -> Vec<&str> {
+    pub fn best_of(&self, measured: &MetricValues) -> Vec<&str> {
         let best = measured.cells.iter().zip(&self.sides).filter(|(cell, _)| cell.best);
         best.map(|(_, side)| side.name.as_str()).collect()
     }

@@ -1,6 +1,6 @@
 //! Numbers of a comparison as text.
 
-use super::{Against, Cell, Measured};
+use super::{Cell, MetricValues, PairedDifference};
 use forebay_units::human::{self, sig2};
 
 /// A share as people read a change: `+14 %`, `-88 %`, `+1,200 %`.
@@ -15,7 +15,7 @@ pub(super) fn change(share: f64) -> String {
 }
 
 /// The difference of a cell as a share; nothing where the first run has zero, since the value says it.
-pub(super) fn difference(against: &Against) -> String {
+pub(super) fn difference(against: &PairedDifference) -> String {
     against.share.map_or(String::new(), change)
 }
 
@@ -25,7 +25,7 @@ pub(super) fn spaced(parts: &[&str]) -> String {
 }
 
 /// The interval of the difference likewise.
-pub(super) fn interval(measured: &Measured, against: &Against) -> Option<String> {
+pub(super) fn interval(measured: &MetricValues, against: &PairedDifference) -> Option<String> {
     let [low, high] = match (against.ci95_share, against.share) {
         (Some(ends), _) => ends.map(change),
         // One of the runs has nothing of it: the other end of the scale is all of it, or more than that.
@@ -44,13 +44,13 @@ pub(super) fn interval(measured: &Measured, against: &Against) -> Option<String>
 }
 
 /// A value.
-pub(super) fn value(measured: &Measured, cell: &Cell) -> String {
+pub(super) fn value(measured: &MetricValues, cell: &Cell) -> String {
     let text = cell.estimate.mean.map_or("-".into(), measured.write);
     if cell.censored { text + "*" } else { text }
 }
 
 /// The effect size, where there is one.
-pub(super) fn effect(against: &Against) -> Option<String> {
+pub(super) fn effect(against: &PairedDifference) -> Option<String> {
     against.effect.map(|effect| match effect.abs() {
         e if e >= 99.5 => ">99".into(),
         e => sig2(e),

@@ -3,7 +3,7 @@
 use super::claims::{headline, verdict};
 use super::definitions::shortened;
 use super::numbers::{difference, effect, interval, spaced, value};
-use super::{Against, Comparison, Kind, Measured, Side, Word};
+use super::{Comparison, Kind, MetricValues, PairedDifference, Side, Word};
 use forebay_record::report::{self, beside};
 use forebay_record::svg::esc;
 use forebay_units::human;
@@ -80,7 +80,7 @@ fn table(of: &Comparison, tag: &str) -> String {
     }
     html.push_str("</tr></thead><tbody>");
     let mut group = "";
-    let (zero, some): (Vec<&Measured>, Vec<_>) = of.measured.iter().partition(|m| m.is_zero());
+    let (zero, some): (Vec<&MetricValues>, Vec<_>) = of.measured.iter().partition(|m| m.is_zero());
     for measured in some {
         if measured.group != group {
             group = measured.group;
@@ -125,7 +125,7 @@ fn table(of: &Comparison, tag: &str) -> String {
     html
 }
 
-fn against_first(measured: &Measured, against: &Against) -> String {
+fn against_first(measured: &MetricValues, against: &PairedDifference) -> String {
     let class = match against.word {
         Word::Better => "better",
         Word::Worse => "worse",

@@ -1,14 +1,14 @@
 //! A comparison for the terminal, and as JSON.
 
 use super::numbers::{difference, interval, spaced, value};
-use super::{Cell, Comparison, Measured, Side, Word, claims};
+use super::{Cell, Comparison, MetricValues, Side, Word, claims};
 use serde_json::{Map, Value, json};
 
 /// Version of the layout of the JSON.
 pub(super) const FORMAT: u32 = 1;
 
 /// A metric of size classes is in the page and in the JSON only, as are those that a terminal has no room for.
-fn is_short(measured: &Measured) -> bool {
+fn is_short(measured: &MetricValues) -> bool {
     !measured.name.contains('[') && !measured.is_zero() && !SPARED.contains(&measured.name.as_str())
 }
 
@@ -25,7 +25,7 @@ const SPARED: [&str; 6] = [
 pub fn terminal(of: &Comparison, width: usize) -> String {
     let names: Vec<&str> = of.sides.iter().map(|side| side.name.as_str()).collect();
     let rows = of.measured.iter().filter(|one| is_short(one));
-    let rows: Vec<(String, &Measured)> = rows.map(|one| (one.title.clone(), one)).collect();
+    let rows: Vec<(String, &MetricValues)> = rows.map(|one| (one.title.clone(), one)).collect();
     table("", &names, &rows, width)
 }
 
@@ -33,12 +33,12 @@ pub fn terminal(of: &Comparison, width: usize) -> String {
 pub(super) fn table(
     heading: &str,
     names: &[&str],
-    rows: &[(String, &Measured)],
+    rows: &[(String, &MetricValues)],
     width: usize,
 ) -> String {
     // Cells with their intervals where these fit into so many characters.
     let column = |at: usize, room: usize| -> Vec<String> {
-        let cell = |(_, one): &(String, &Measured)| {
+        let cell = |(_, one): &(String, &MetricValues)| {
             let cell = &one.cells[at];
             let Some(against) = &cell.against else { return value(one, cell) };
             let shown = |interval: &str| {

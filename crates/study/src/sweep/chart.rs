@@ -9,7 +9,7 @@ use forebay_record::svg::{
 use forebay_units::{BitsPerSec, Bytes, Span};
 
 /// Along one axis: the values of a key, as numbers where they are some.
-struct Along {
+struct SweepAxis {
     key: usize,
     /// Values in order, as text.
     values: Vec<String>,
@@ -40,7 +40,7 @@ pub(super) fn charts(keys: &[String], rows: &[Row], columns: &[Column], labels: 
         n => format!(" {n} more combinations are in the table only."),
     };
     let numbered = match placed(&along, PLOT) {
-        Placed::Numbers => {
+        LabelPlacement::Numbers => {
             let one = |(n, label): (usize, &String)| format!("{}: {label}", n + 1);
             let all: Vec<String> = along.labels.iter().enumerate().map(one).collect();
             format!(" {} {}.", keys[along.key], all.join("; "))
@@ -55,8 +55,8 @@ pub(super) fn charts(keys: &[String], rows: &[Row], columns: &[Column], labels: 
     )
 }
 
-fn along(keys: &[String], rows: &[Row], short: &Labels) -> Option<Along> {
-    let of = |key: usize| -> Along {
+fn along(keys: &[String], rows: &[Row], short: &Labels) -> Option<SweepAxis> {
+    let of = |key: usize| -> SweepAxis {
         let (mut values, mut labels): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
         for (row, label) in rows.iter().zip(&short[key]) {
             let value = &row.settings[key].1;
@@ -66,9 +66,9 @@ fn along(keys: &[String], rows: &[Row], short: &Labels) -> Option<Along> {
             }
         }
         let numbers = values.iter().map(|value| number(value)).collect();
-        Along { key, values, labels, numbers }
+        SweepAxis { key, values, labels, numbers }
     };
-    let varied: Vec<Along> =
+    let varied: Vec<SweepAxis> =
         (0..keys.len()).map(of).filter(|along| along.values.len() > 1).collect();
     let at = varied.iter().position(|along| along.numbers.is_some()).unwrap_or(0);
     varied.into_iter().nth(at)
@@ -89,7 +89,7 @@ pub(crate) fn number(value: &str) -> Option<f64> {
 /// For each combination of the other keys its name, and its row at each value.
 type Lines<'a> = Vec<(String, Vec<Option<&'a Row>>)>;
 
-fn lines<'a>(along: &Along, rows: &'a [Row], short: &Labels) -> Lines<'a> {
+fn lines<'a>(along: &SweepAxis, rows: &'a [Row], short: &Labels) -> Lines<'a> {
     let mut lines: Lines<'a> = Vec::new();
     for (n, row) in rows.iter().enumerate() {
         let others = row.settings.iter().enumerate().filter(|(key, _)| *key != along.key);
@@ -128,7 +128,7 @@ const MARGINS: Margins = Margins(64.0, 12.0, 30.0, 58.0);
 const PLOT: f64 = SIZE.0 - MARGINS.0 - MARGINS.1;
 
 /// How names stand under an axis.
-enum Placed {
+enum LabelPlacement {
     OneLine,
     /// Each in two lines.
     TwoLines(Vec<[String; 2]>),
@@ -146,22 +146,22 @@ fn halves(text: &str) -> [String; 2] {
     }
 }
 
-fn placed(along: &Along, plot: f64) -> Placed {
+fn placed(along: &SweepAxis, plot: f64) -> LabelPlacement {
     // Labels of numbers are left out where there is no room; each name needs its own.
     if along.numbers.is_some() {
-        return Placed::OneLine;
+        return LabelPlacement::OneLine;
     }
     let room = plot / along.labels.len() as f64 - 6.0;
     let fits = |text: &str| text_width(text) <= room;
     let two: Vec<[String; 2]> = along.labels.iter().map(|label| halves(label)).collect();
     match along.labels.iter().all(|label| fits(label)) {
-        true => Placed::OneLine,
-        false if two.iter().flatten().all(|text| fits(text)) => Placed::TwoLines(two),
-        false => Placed::Numbers,
+        true => LabelPlacement::OneLine,
+        false if two.iter().flatten().all(|text| fits(text)) => LabelPlacement::TwoLines(two),
+        false => LabelPlacement::Numbers,
     }
 }
 
-fn chart(column: &Column, along: &Along, lines: &Lines<'_>, keys: &[String]) -> String {
+fn chart(column: &Column, along: &SweepAxis, lines: &Lines<'_>, keys: &[String]) -> String {
     let shown = &lines[..lines.len().min(SERIES)];
     let write = column.write;
     let all: Vec<(f64, Option<[f64; 2]>)> = shown
@@ -195,9 +195,9 @@ fn chart(column: &Column, along: &Along, lines: &Lines<'_>, keys: &[String]) -> 
     let mut chart = Chart::new(SIZE, MARGINS, x, y);
     let how = placed(along, PLOT);
     let label = |i: usize| match how {
-        Placed::OneLine => Some(words(&along.labels[i])),
-        Placed::TwoLines(_) => None,
-        Placed::Numbers => Some((i + 1).to_string()),
+        LabelPlacement::OneLine => Some(words(&along.labels[i])),
+        LabelPlacement::TwoLines(_) => None,
+        LabelPlacement::Numbers => Some((i + 1).to_string()),
     };
     let ticks: Vec<Tick> =
         places.iter().enumerate().map(|(i, at)| Tick { value: *at, label: label(i) }).collect();
@@ -214,7 +214,7 @@ fn chart(column: &Column, along: &Along, lines: &Lines<'_>, keys: &[String]) -> 
     let title = format!("{}{log}", column.heading.replace("<=", "≤"));
     chart.plot.axes(&ticks, &y.ticks(4, y_label), "", &title);
     let bottom = chart.plot.frame.bottom;
-    if let Placed::TwoLines(two) = &how {
+    if let LabelPlacement::TwoLines(two) = &how {
         for ([first, second], at) in two.iter().zip(&places) {
             let at = chart.plot.x.px(*at);
             chart.plot.canvas.text((at, bottom + 17.0), "tick mid", first);
@@ -284,16 +284,16 @@ mod tests {
 
     #[test]
     fn names_get_one_line_or_two_or_numbers_and_none_is_left_out() {
-        let of = |labels: &[&str]| Along {
+        let of = |labels: &[&str]| SweepAxis {
             key: 0,
             values: Vec::new(),
             labels: labels.iter().map(|label| label.to_string()).collect(),
             numbers: None,
         };
-        assert!(matches!(placed(&of(&["off", "on"]), PLOT), Placed::OneLine));
+        assert!(matches!(placed(&of(&["off", "on"]), PLOT), LabelPlacement::OneLine));
         let tables = ["kmin 100KB", "kmin 200KB", "kmin 400KB", "kmin 800KB"];
-        let Placed::TwoLines(two) = placed(&of(&tables), PLOT) else { panic!("two lines") };
+        let LabelPlacement::TwoLines(two) = placed(&of(&tables), PLOT) else { panic!("two lines") };
         assert_eq!(two[3], ["kmin", "800KB"]);
-        assert!(matches!(placed(&of(&tables.repeat(3)), PLOT), Placed::Numbers));
+        assert!(matches!(placed(&of(&tables.repeat(3)), PLOT), LabelPlacement::Numbers));
     }
 }

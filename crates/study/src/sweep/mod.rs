@@ -13,13 +13,13 @@ pub(crate) use labels::differing;
 pub use labels::labels;
 pub use store::{Store, Tables, is_done};
 pub use tables::{METRICS, Row, terminal};
-pub use written::{Written, WrittenPoint};
+pub use written::{WrittenPoint, WrittenSweep};
 
 use crate::about::{InPython, VERSION, head};
 use crate::expect::{self, Band, Problems};
 use crate::hash::content_name;
 use forebay_scenario::model::Scenario;
-use forebay_scenario::{Expect, Loaded, resolved, resolved_with};
+use forebay_scenario::{Expect, LoadedScenario, resolved, resolved_with};
 use std::collections::BTreeSet;
 
 /// A sweep.
@@ -71,12 +71,12 @@ impl Plan {
     /// # Errors
     /// What `load` says of a point, or what an `[[expect]]` of it says.
     pub fn of<E: From<Problems>>(
-        mut loaded: Loaded,
+        mut loaded: LoadedScenario,
         fixed: &[(String, String)],
         seeds: Option<&[u64]>,
         laws: Vec<InPython>,
         place: &str,
-        load: impl Fn(&[(String, String)]) -> Result<Loaded, E>,
+        load: impl Fn(&[(String, String)]) -> Result<LoadedScenario, E>,
     ) -> Result<Self, E> {
         loaded.sweep.retain(|(key, _)| fixed.iter().all(|(set, _)| set != key));
         let keys: Vec<String> = loaded.sweep.iter().map(|(key, _)| key.clone()).collect();

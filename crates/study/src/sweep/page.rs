@@ -5,7 +5,7 @@ use super::chart::charts;
 use super::plain;
 use super::tables::{Column, Labels, Row, cell, columns, flows, has_flows, labelled, note, value};
 use crate::about::VERSION;
-use crate::pairs::{Says, paired};
+use crate::pairs::{PairVerdict, paired};
 use forebay_record::report;
 use forebay_record::svg::esc;
 use forebay_units::human;
@@ -119,8 +119,8 @@ fn answer(rows: &[Row], columns: &[Column], labels: &Labels) -> Option<(String, 
             })
             .collect();
         match paired(&pairs).map(|of| of.says) {
-            Some(Says::Differ) => None,
-            Some(Says::TooFew(needed)) => Some((*n, needed)),
+            Some(PairVerdict::Differ) => None,
+            Some(PairVerdict::TooFew(needed)) => Some((*n, needed)),
             _ => Some((*n, None)),
         }
     };

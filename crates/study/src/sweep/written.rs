@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 /// A sweep as its `sweep.json` has it.
 #[derive(Debug, Deserialize)]
-pub struct Written {
+pub struct WrittenSweep {
     /// Title of the scenario.
     pub scenario: String,
     /// The keys that vary.
@@ -21,7 +21,7 @@ pub struct WrittenPoint {
     runs: BTreeMap<u64, String>,
 }
 
-impl Written {
+impl WrittenSweep {
     /// Reads `sweep.json`.
     ///
     /// # Errors

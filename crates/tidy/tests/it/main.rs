@@ -2,4 +2,5 @@
 
 mod architecture;
 mod circles;
+mod names;
 mod parts;

@@ -41,7 +41,7 @@ pub struct CreditedReceiver {
     nack_due: Time,            // repetition of a NACK whose hole is still there
     nacks: u32,                // in a row
     backward: u64,
-    there: Option<Box<There>>, // where packets leave before the first credit
+    there: Option<Box<Reassembly>>, // where packets leave before the first credit
 }
 
 /// Most holes that a receiver names at a time.
@@ -49,13 +49,13 @@ const MOST_HOLES: usize = 16;
 
 /// Packets of a flow that are there, and where the next is due that a credit releases for the first time.
 #[derive(Clone, Debug, Default)]
-struct There {
+struct Reassembly {
     packets: Bits,
     next: u64,              // number of the first packet that is missing
     scheduled: Option<u64>, // number; once a probe says how many came unscheduled
 }
 
-impl There {
+impl Reassembly {
     /// Packets that are missing of those that were sent, by runs.
     fn holes(&self) -> Vec<Range<u64>> {
         let (mut from, end) = (self.next, self.scheduled.unwrap_or(0));

@@ -1,7 +1,7 @@
 //! Sender half: a packet for each credit.
 
 use super::early::EarlyStop;
-use super::unscheduled::Unscheduled;
+use super::unscheduled::UnscheduledPackets;
 use super::{CreditedConfig, EARLY_STOP, LAST_RESORT, PROBE, REQUEST, STOP, patience};
 use crate::FlowSpec;
 use crate::half::SenderHalf;
@@ -20,7 +20,7 @@ pub struct CreditedSender {
     credits: VecDeque<(u16, u32)>, // number and clock of credits that have come and release a packet each
     credited: bool,                // a credit has come since the last request
     sent: u64,                     // first byte that was never sent
-    unscheduled: Option<Box<Unscheduled>>, // where packets leave before the first credit
+    unscheduled: Option<Box<UnscheduledPackets>>, // where packets leave before the first credit
     early: Option<Box<EarlyStop>>, // where a sender stops its receiver early
     heard: Time,                   // last credit or NACK, or last expiry of the timer
     doublings: u32,
@@ -50,7 +50,7 @@ impl CreditedSender {
             credits: VecDeque::new(),
             credited: false,
             sent: 0,
-            unscheduled: cfg.protects().then(|| Unscheduled::new(budget).into()),
+            unscheduled: cfg.protects().then(|| UnscheduledPackets::new(budget).into()),
             early: cfg.early_stop.then(|| EarlyStop::new(cfg.asks_after_stop).into()),
             heard: now,
             doublings: 0,

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// Packets that left unscheduled, and those to be sent again. Packets have numbers.
 #[derive(Clone, Debug)]
-pub(super) struct Unscheduled {
+pub(super) struct UnscheduledPackets {
     budget: u64,     // payload that may still leave without a credit
     end: u64,        // first number that did not leave so
     known: u64,      // first number whose fate is unknown; invariant: at most `end`
@@ -17,7 +17,7 @@ pub(super) struct Unscheduled {
     probe: bool,     // a probe leaves next
 }
 
-impl Unscheduled {
+impl UnscheduledPackets {
     /// So much payload may leave unscheduled.
     pub fn new(budget: u64) -> Self {
         Self { budget, end: 0, known: 0, lost: Bits::default(), lost_count: 0, probe: false }
@@ -109,8 +109,8 @@ mod tests {
     use super::*;
 
     /// Eight packets of 100 B left, and a probe.
-    fn eight() -> Unscheduled {
-        let mut of = Unscheduled::new(800);
+    fn eight() -> UnscheduledPackets {
+        let mut of = UnscheduledPackets::new(800);
         for number in 0..8 {
             assert!(of.is_open() && !of.has_probe(), "{number} packets");
             of.sent(100, false);
@@ -162,14 +162,14 @@ mod tests {
 
     #[test]
     fn the_first_credit_ends_it_and_nothing_sent_needs_no_probe() {
-        let mut of = Unscheduled::new(800);
+        let mut of = UnscheduledPackets::new(800);
         of.close();
         assert!(!of.is_open() && !of.has_probe());
-        let mut of = Unscheduled::new(800);
+        let mut of = UnscheduledPackets::new(800);
         of.sent(100, false);
         of.close();
         assert!(!of.is_open() && of.has_probe());
-        let mut of = Unscheduled::new(800);
+        let mut of = UnscheduledPackets::new(800);
         of.sent(40, true);
         assert!(!of.is_open() && of.has_probe(), "the flow has no more");
     }

@@ -2,10 +2,10 @@
 
 use super::message::{Message, Rank};
 use super::{GrantedConfig, PATH};
-use crate::half::{Arrived, CLASSES, CreditState, HostHalf, HostStart, PacketSink};
+use crate::half::{CLASSES, ClassPayload, CreditState, HostHalf, HostStart, PacketSink};
 use forebay_laws::Acts;
 use forebay_laws::grant::{
-    Grant, GrantAct, GrantEvent, GrantSeen, GrantStart, Incoming, MessageId, Order,
+    Grant, GrantAct, GrantEvent, GrantSeen, GrantStart, IncomingMessage, MessageId, Order,
 };
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Flags, Kind, Packet};
@@ -27,11 +27,11 @@ pub struct Grantor {
     echo: u16,     // bits of the number of a packet's path that its answer has
     reorder: Span, // from a probe until what is missing counts as lost
     messages: Vec<Message>,
-    arrived: [Arrived; CLASSES],
+    arrived: [ClassPayload; CLASSES],
     free: Vec<u32>,
     ranks: Vec<(Rank, u32)>, // messages that need credit, the best first, where order is by a rank
     turns: VecDeque<u32>,    // the same in turns: of these, those that may have some now
-    shown: Vec<Incoming>,    // for the law
+    shown: Vec<IncomingMessage>, // for the law
     probes: VecDeque<(Time, u32)>, // messages whose probes have come, by when packets are there or lost
     wake: Time,                    // of the law
     silence: Time,                 // no message is silent before
@@ -326,7 +326,7 @@ impl Grantor {
 
     /// Of listed messages of which less than a window is on its way, the oldest.
     #[cold]
-    fn oldest(&self, cfg: &GrantedConfig) -> Option<Incoming> {
+    fn oldest(&self, cfg: &GrantedConfig) -> Option<IncomingMessage> {
         let listed = self.ranks.iter().map(|(_, id)| self.messages[*id as usize].seen);
         let open = listed.filter(|seen| seen.under_way() < cfg.window);
         open.min_by_key(|seen| (seen.since, seen.message))
@@ -358,7 +358,7 @@ impl Grantor {
 }
 
 impl HostHalf<GrantedConfig> for Grantor {
-    fn arrived(&self) -> Option<&[Arrived; CLASSES]> {
+    fn arrived(&self) -> Option<&[ClassPayload; CLASSES]> {
         Some(&self.arrived)
     }
 

@@ -2,7 +2,7 @@
 
 use super::GrantedConfig;
 use crate::bits::Bits;
-use forebay_laws::grant::{Incoming, MessageId, Order};
+use forebay_laws::grant::{IncomingMessage, MessageId, Order};
 use forebay_units::{Bytes, Time};
 use forebay_wire::{FlowId, HostAddr, Kind, MessageTag, Packet};
 
@@ -22,26 +22,26 @@ pub(super) struct Message {
     pub sender: HostAddr,
     pub tag: Option<MessageTag>, // where it is one of a stream
     pub size: Bytes,             // also where `seen.size` is unknown
-    pub seen: Incoming, // as the law sees it; `trimmed` is all payload that was credited in vain
-    pub closed: bool,   // complete or given up
-    pub listed: Option<Rank>, // among those that the law may grant something
-    pub priority: u8,   // of the last grant
-    pub grants: u32,    // packets of their own
-    quiet_since: Time,  // last arrival, or the grant that ended a time without credit
-    there: Bits,        // from `next` on
-    next: u64,          // number of the first packet that is missing
-    silences: u32,      // in a row
-    unheard: u32,       // of these, since its sender last said that it lives
-    written_off: u64,   // at the last of them
+    pub seen: IncomingMessage, // as the law sees it; `trimmed` is all payload that was credited in vain
+    pub closed: bool,          // complete or given up
+    pub listed: Option<Rank>,  // among those that the law may grant something
+    pub priority: u8,          // of the last grant
+    pub grants: u32,           // packets of their own
+    quiet_since: Time,         // last arrival, or the grant that ended a time without credit
+    there: Bits,               // from `next` on
+    next: u64,                 // number of the first packet that is missing
+    silences: u32,             // in a row
+    unheard: u32,              // of these, since its sender last said that it lives
+    written_off: u64,          // at the last of them
     probed: Option<(Time, u64)>, // when packets below this number are there or lost
-    parked: u64,        // payload that counts as on its way although it is known to be cut off
+    parked: u64, // payload that counts as on its way although it is known to be cut off
     round: u64, // credit that was out when the last of it was parked or came back: once all that has come, a round trip is over
 }
 
 impl Message {
     /// A message of which nothing has arrived.
     pub fn new(flow: FlowId, sender: HostAddr, size: Bytes, unscheduled: Bytes, now: Time) -> Self {
-        let seen = Incoming {
+        let seen = IncomingMessage {
             message: MessageId(0), // until it has a place
             sender: sender.word(),
             size,

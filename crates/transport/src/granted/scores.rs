@@ -18,19 +18,19 @@ pub(super) enum Fate {
 #[derive(Clone, Debug)]
 pub(super) struct Scores {
     paths: Vec<Score>,
-    all: Seen,
+    all: PacketFates,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Score {
-    seen: Seen,
+    seen: PacketFates,
     avoid: u8, // rounds left out between two turns
     skip: u8,  // of those, still to come
 }
 
 /// Packets by their fate.
 #[derive(Clone, Copy, Debug, Default)]
-struct Seen {
+struct PacketFates {
     arrived: u64,
     cut: u64,
 }
@@ -38,7 +38,7 @@ struct Seen {
 impl Scores {
     /// Of paths that are all good.
     pub fn new(count: u16) -> Self {
-        Self { paths: vec![Score::default(); count.into()], all: Seen::default() }
+        Self { paths: vec![Score::default(); count.into()], all: PacketFates::default() }
     }
 
     /// Whether the path whose turn it is takes a packet.
@@ -66,15 +66,17 @@ impl Scores {
             if bad { score.avoid.saturating_add(1) } else { score.avoid.saturating_sub(1) };
         score.avoid = score.avoid.min(MOST_AVOIDED);
         if score.seen.packets() >= HALVED {
-            let Seen { arrived, cut } = score.seen;
-            self.all =
-                Seen { arrived: self.all.arrived - arrived / 2, cut: self.all.cut - cut / 2 };
-            score.seen = Seen { arrived: arrived - arrived / 2, cut: cut - cut / 2 };
+            let PacketFates { arrived, cut } = score.seen;
+            self.all = PacketFates {
+                arrived: self.all.arrived - arrived / 2,
+                cut: self.all.cut - cut / 2,
+            };
+            score.seen = PacketFates { arrived: arrived - arrived / 2, cut: cut - cut / 2 };
         }
     }
 }
 
-impl Seen {
+impl PacketFates {
     fn packets(self) -> u64 {
         self.arrived + self.cut
     }

@@ -8,12 +8,12 @@
 
 /// State of one flow.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Unread {
+pub(crate) struct UnreadBytes {
     bytes: u64,
     edge: u64, // the byte after the last that the sender may send
 }
 
-impl Unread {
+impl UnreadBytes {
     /// `bytes` more came in order.
     #[inline]
     pub(crate) fn add(&mut self, bytes: u64) {
@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn the_window_is_what_unread_bytes_leave_and_its_edge_stays() {
-        let mut unread = Unread::default();
+        let mut unread = UnreadBytes::default();
         assert_eq!(unread.window(0, BUFFER), BUFFER);
         unread.add(100_000);
         assert_eq!(unread.window(100_000, BUFFER), BUFFER - 100_000, "the edge is where it was");
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn reading_tells_a_sender_that_has_no_room() {
-        let mut unread = Unread::default();
+        let mut unread = UnreadBytes::default();
         unread.window(0, BUFFER);
         unread.add(BUFFER);
         assert_eq!(unread.window(BUFFER, BUFFER), 0);

@@ -22,7 +22,7 @@ use crate::scoreboard::Segment;
 use forebay_laws::flow::CaState;
 use forebay_laws::kernel::{
     self, AckSample, Event, FIRST_SEQ, Fault, INFINITE_SSTHRESH, Module, OwnSock, RateSample,
-    Running, Sock, ack_flag, clock_ns, jiffies,
+    RunningModule, Sock, ack_flag, clock_ns, jiffies,
 };
 use forebay_units::{Span, Time};
 use forebay_wire::{Flags, Packet};
@@ -30,7 +30,7 @@ use forebay_wire::{Flags, Packet};
 /// A module with its socket.
 #[derive(Clone, Debug)]
 pub(super) struct Control {
-    running: Running,
+    running: RunningModule,
     pub(super) sk: OwnSock,
     fault: Option<(Time, Fault)>,
     pub(super) calm: bool, // what `TcpSender::calm` would be without a module
@@ -83,7 +83,7 @@ fn reducing(state: CaState) -> bool {
 
 impl Control {
     /// A module with the socket of a new connection.
-    pub(super) fn new(running: Running, cfg: &TcpConfig, spec: &FlowSpec, now: Time) -> Self {
+    pub(super) fn new(running: RunningModule, cfg: &TcpConfig, spec: &FlowSpec, now: Time) -> Self {
         let mut sk = OwnSock::default();
         let initial = (cfg.initial_window.get() / cfg.mss()).max(1);
         sk.set_snd_una(FIRST_SEQ);

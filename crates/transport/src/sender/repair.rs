@@ -15,8 +15,8 @@ pub(super) struct Repair {
     pub(super) lost: u64,   // bytes marked `Lost`
     pub(super) fack: u64,   // end of the highest SACKed segment, where any is
     pub(super) lost_from: u64, // no segment below it is marked `Lost`
-    pub(super) resent: VecDeque<Resent>, // in order of time; may hold what is no longer marked `Resent`
-    pub(super) dup_acks: u32,            // without SACK
+    pub(super) resent: VecDeque<Retransmission>, // in order of time; may hold what is no longer marked `Resent`
+    pub(super) dup_acks: u32,                    // without SACK
 
     pub(super) high_seq: u64, // the episode ends when this is acknowledged
     pub(super) prr: Prr,
@@ -48,7 +48,7 @@ pub(super) struct Repair {
 
 /// A retransmission, as it left.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Resent {
+pub(super) struct Retransmission {
     pub(super) at: Time,
     pub(super) start: u64,
     pub(super) next: u64, // first byte that had never left

@@ -3,7 +3,7 @@
 //! Source: Linux `net/ipv4/tcp_output.c` (`tcp_write_xmit`, `tcp_xmit_retransmit_queue`, `tcp_update_pacing_rate`).
 
 use super::burst::WINDOW_SHARE;
-use super::repair::{Probe, Repair, Resent};
+use super::repair::{Probe, Repair, Retransmission};
 use super::{PACED, TcpSender, stamp};
 use crate::TcpConfig;
 use crate::marks::Mark;
@@ -331,7 +331,7 @@ impl TcpSender {
         r.lost -= len;
         r.lost_from = start + len;
         r.marks.set(self.board.place(i), Some(Mark::Resent));
-        r.resent.push_back(Resent { at: now, start, next: self.totals.nxt });
+        r.resent.push_back(Retransmission { at: now, start, next: self.totals.nxt });
         r.undo_retrans = Some(r.undo_retrans.unwrap_or(0) + 1);
         r.resent_first.get_or_insert(now);
         if matches!(self.totals.state, CaState::Recovery | CaState::Cwr) {
@@ -374,7 +374,7 @@ impl TcpSender {
             let last = self.board.len() - 1;
             if r.marks.get(self.board.place(last)) == Some(Mark::Resent) {
                 let (start, next) = (self.extent(last).0, self.totals.nxt);
-                r.resent.push_back(Resent { at: now, start, next });
+                r.resent.push_back(Retransmission { at: now, start, next });
             }
             self.transmit_again(r, cfg, now, last)
         } else {

@@ -1,10 +1,10 @@
 //! n DCTCP flows through one bottleneck: what each of them gets.
 
 use super::{ms, quiet, scenario, simulation};
-use crate::measured::Measured;
+use crate::measured::MeasuredRows;
 use forebay_record::jain;
 
-pub(super) fn measure(quick: bool, all: &mut Measured) {
+pub(super) fn measure(quick: bool, all: &mut MeasuredRows) {
     for (id, n) in [("fair-share-2", 2), ("fair-share-8", 8)] {
         let shares = shares(n, quick);
         all.insert(id, least(&shares));

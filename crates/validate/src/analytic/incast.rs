@@ -1,11 +1,11 @@
 //! Incast: n answers at once, against the time that their bytes take at the receiver's rate.
 
 use super::{quiet, scenario};
-use crate::measured::Measured;
+use crate::measured::MeasuredRows;
 use forebay_sim::{Options, simulate};
 use forebay_units::Time;
 
-pub(super) fn measure(all: &mut Measured) {
+pub(super) fn measure(all: &mut MeasuredRows) {
     all.insert("incast-40", over_bound(40));
     all.insert("incast-200", over_bound(200));
 }

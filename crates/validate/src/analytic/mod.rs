@@ -9,14 +9,14 @@ mod square_root;
 mod windows;
 
 use crate::laid_out::{self, step};
-use crate::measured::Measured;
+use crate::measured::MeasuredRows;
 use forebay_scenario::model::Scenario;
 use forebay_sim::{Options, Simulation, Watch};
 use forebay_units::Time;
 
 /// Runs all of them.
-pub(crate) fn measure(quick: bool) -> Measured {
-    let mut all = Measured::new();
+pub(crate) fn measure(quick: bool) -> MeasuredRows {
+    let mut all = MeasuredRows::new();
     step(|| queueing::measure(quick, &mut all));
     step(|| sharing::measure(&mut all));
     step(|| sawtooth::measure(quick, &mut all));

@@ -1,12 +1,12 @@
 //! M/D/1 and M/M/1: Poisson arrivals at one port of a switch that never drops.
 
-use super::Measured;
+use super::MeasuredRows;
 use crate::source::{Bench, Departures};
 use forebay_units::math::ln;
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 
-pub(super) fn measure(quick: bool, all: &mut Measured) {
+pub(super) fn measure(quick: bool, all: &mut MeasuredRows) {
     let packets = if quick { 1_000_000 } else { 4_000_000 };
     all.insert("md1-wait-050", waits(Sizes::Fixed, 0.5, packets).mean);
     let md1 = waits(Sizes::Fixed, 0.8, packets);

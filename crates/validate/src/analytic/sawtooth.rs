@@ -1,13 +1,13 @@
 //! DCTCP's sawtooth: queue and marks of one bottleneck over time.
 
 use super::{ms, quiet, scenario, simulation};
-use crate::measured::Measured;
+use crate::measured::MeasuredRows;
 use crate::plot::{Line, Panel, Rule, plot};
 use forebay_record::RunRecord;
 use forebay_sim::{Inspection, PortState};
 use forebay_units::{Span, Time};
 
-pub(super) fn measure(quick: bool, all: &mut Measured) {
+pub(super) fn measure(quick: bool, all: &mut MeasuredRows) {
     let span = if quick { 30 } else { 100 };
     for (ids, path) in [
         (TEN_2, Path { flows: 2, ..TEN }),

@@ -1,11 +1,11 @@
 //! Dynamic threshold: overloaded ports of one switch share its buffer.
 
-use super::Measured;
+use super::MeasuredRows;
 use crate::source::{Bench, Departures};
 use forebay_net::SharedBuffer;
 use forebay_units::{BitsPerSec, Bytes, Time};
 
-pub(super) fn measure(all: &mut Measured) {
+pub(super) fn measure(all: &mut MeasuredRows) {
     all.insert("dt-half-1", overload(0.5, 1).mean);
     all.insert("dt-half-2", overload(0.5, 2).mean);
     let eight = overload(0.5, 8);

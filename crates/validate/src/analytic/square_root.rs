@@ -1,11 +1,11 @@
 //! Reno's window against the rate of loss.
 
 use super::{ms, quiet, scenario, simulation};
-use crate::measured::Measured;
+use crate::measured::MeasuredRows;
 use crate::pipe::Pipe;
 use forebay_units::Span;
 
-pub(super) fn measure(quick: bool, all: &mut Measured) {
+pub(super) fn measure(quick: bool, all: &mut MeasuredRows) {
     let part = if quick { 4 } else { 1 };
     all.insert("reno-sqrt-1e-2", periodic(100, 400 / part, false).mean);
     let thousand = periodic(1_000, 200 / part, false);

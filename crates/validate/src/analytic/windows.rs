@@ -1,10 +1,10 @@
 //! One flow alone: limited by its window, by the rate, by slow start.
 
 use super::{ms, quiet, scenario, simulation};
-use crate::measured::Measured;
+use crate::measured::MeasuredRows;
 use forebay_units::Time;
 
-pub(super) fn measure(quick: bool, all: &mut Measured) {
+pub(super) fn measure(quick: bool, all: &mut MeasuredRows) {
     let span = if quick { 200 } else { 1_000 };
     let star = star("249374400ps");
     let text = format!("{star}receive_window = \"64KiB\"\n{LONG}");

@@ -1,7 +1,7 @@
 //! Figures 3 and 4 of CARC, with the cache of receive buffers alone: no network and no cores.
 
-use crate::measured::Measured;
-use forebay_host::memory::buffers::{BufferCache, Capacity, Posted, Refresh, Reuse};
+use crate::measured::MeasuredRows;
+use forebay_host::memory::buffers::{BufferCache, Capacity, PostedBuffers, Refresh, Reuse};
 use std::collections::VecDeque;
 
 /// The part with these figures.
@@ -18,7 +18,7 @@ const QUEUES: [(&str, u32, Reuse); 3] = [
 const SERVER: Capacity = Capacity { cache: 8_192, ddio: 1_365 };
 
 /// Both figures.
-pub(super) fn measure(measured: &mut Measured) {
+pub(super) fn measure(measured: &mut MeasuredRows) {
     figure_3(measured);
     for (name, depth, reuse) in QUEUES {
         let (d, s) = (SERVER.ddio, SERVER.cache);
@@ -32,7 +32,7 @@ pub(super) fn measure(measured: &mut Measured) {
 }
 
 /// The eight buffers of figure 3: step by step, how many the cache holds, misses, or evicts.
-fn figure_3(measured: &mut Measured) {
+fn figure_3(measured: &mut MeasuredRows) {
     let mut cache = BufferCache::new(Capacity { cache: 5, ddio: 2 }, 8, Refresh::Write);
     let mut enter =
         |id: &str, value: usize| measured.insert(format!("{PART}-fig3-{id}"), value as f64);
@@ -43,7 +43,7 @@ fn figure_3(measured: &mut Measured) {
     let read = |cache: &mut BufferCache, buffers: std::ops::Range<u32>| {
         let touched: Vec<_> = buffers.map(|buffer| cache.cpu_read(buffer)).collect();
         let missed = touched.iter().filter(|touch| !touch.hit).count();
-        let useful = |evicted: &forebay_host::memory::buffers::Evicted| evicted.unread;
+        let useful = |evicted: &forebay_host::memory::buffers::EvictedBuffer| evicted.unread;
         let useful: Vec<u32> =
             touched.iter().filter_map(|t| t.evicted.filter(useful)).map(|e| e.buffer).collect();
         (missed, useful)
@@ -59,7 +59,7 @@ fn figure_3(measured: &mut Measured) {
 /// Reads that miss, %, while so many buffers wait all the time, once each buffer of the queue has been used twice.
 fn missed(depth: u32, reuse: Reuse, waiting: u32) -> f64 {
     let mut cache = BufferCache::new(SERVER, depth, Refresh::Write);
-    let mut posted = Posted::new(0..depth, reuse);
+    let mut posted = PostedBuffers::new(0..depth, reuse);
     let mut unread = VecDeque::new();
     let mut counts = [0_u32; 2];
     for turn in 0..3 * depth {

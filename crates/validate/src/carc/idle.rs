@@ -4,7 +4,7 @@
 //! are for 512 KiB.
 
 use crate::bench::run;
-use crate::measured::Measured;
+use crate::measured::MeasuredRows;
 
 /// The part with this figure.
 pub(super) const PART: &str = "idle";
@@ -13,7 +13,7 @@ pub(super) const PART: &str = "idle";
 const CREDITS: [(&str, u32); 2] = [("basic", 0), ("loosened", 100)];
 
 /// Share of the time in which cores idle.
-pub(super) fn measure(quick: bool, measured: &mut Measured) {
+pub(super) fn measure(quick: bool, measured: &mut MeasuredRows) {
     let (warm, end) = if quick { (2e-3, 6e-3) } else { (5e-3, 25e-3) };
     for (name, most) in CREDITS {
         let text = format!(

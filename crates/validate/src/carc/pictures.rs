@@ -1,12 +1,12 @@
 //! CARC's figures and its table 1, from the numbers of rows: what a text states of a figure, beside ours.
 
 use super::{BUNDLES, LONG, NAMED, cache, idle};
-use crate::measured::Measured;
+use crate::measured::MeasuredRows;
 use crate::row::Row;
 use crate::row_chart::{RowChart, RowPanel, cell, said};
 
 /// Every picture that has a number: those of a reading other than the named one end in its name.
-pub(crate) fn all(measured: &Measured) -> Vec<(String, String)> {
+pub(crate) fn all(measured: &MeasuredRows) -> Vec<(String, String)> {
     let rows = crate::rows("carc");
     let mut pictures = vec![
         ("carc-fig3.svg".to_string(), figure_3().svg(&rows, measured)),
@@ -166,7 +166,7 @@ fn figure_8(bundle: &str) -> RowChart {
     }
 }
 
-fn table_1(bundle: &str, rows: &[Row], measured: &Measured) -> RowChart {
+fn table_1(bundle: &str, rows: &[Row], measured: &MeasuredRows) -> RowChart {
     let id = |what: &str, percentile: &str, long: u32| {
         format!("table1-{what}-{percentile}-8-{long}-{bundle}")
     };
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_run_of_one_part_draws_the_figures_of_that_part() {
-        let mut measured = Measured::new();
+        let mut measured = MeasuredRows::new();
         cache::measure(&mut measured);
         let names: Vec<String> = all(&measured).into_iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["carc-fig3.svg", "carc-fig4.svg"]);

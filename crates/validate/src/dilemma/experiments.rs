@@ -1,7 +1,7 @@
 //! Which runs there are, and what one of them leaves.
 
 use super::setup::{HEADER, HOSTS, LINE, PAYLOAD, RACK, SCHEMES, Scheme, Setup, alone};
-use crate::bench::{Seen, Times, run_looking};
+use crate::bench::{BenchRun, Times, run_looking};
 use crate::jobs::Cores;
 use crate::order::Samples;
 use forebay_record::FlowRow;
@@ -205,8 +205,8 @@ impl Experiment {
         }
     }
 
-    pub fn run(self, scheme: Scheme, seed: u64, extent: Extent) -> One {
-        One::of(&self.setup(scheme, extent), seed, self.arrivals(extent))
+    pub fn run(self, scheme: Scheme, seed: u64, extent: Extent) -> ExperimentRun {
+        ExperimentRun::of(&self.setup(scheme, extent), seed, self.arrivals(extent))
     }
 }
 
@@ -222,7 +222,7 @@ pub(super) struct Flow {
 
 /// One run, or several pooled.
 #[derive(Clone, Debug, Default)]
-pub(super) struct One {
+pub(super) struct ExperimentRun {
     pub flows: Vec<Flow>,
     pub unfinished: usize,
     /// Bytes of packets that left hosts: an answer of 46 B counts little.
@@ -240,7 +240,7 @@ pub(super) struct One {
     pub uplinks: Vec<f64>,
 }
 
-impl One {
+impl ExperimentRun {
     /// Runs a setting with flows that arrive for `arrivals` s, or in rounds if that is 0.
     pub fn of(setup: &Setup, seed: u64, arrivals: f64) -> Self {
         let end = if arrivals > 0.0 { 3.0 * arrivals } else { 1.0 };
@@ -254,7 +254,7 @@ impl One {
         Self::new(&seen, full.as_ref())
     }
 
-    fn new(seen: &Seen, full: Option<&Inspection>) -> Self {
+    fn new(seen: &BenchRun, full: Option<&Inspection>) -> Self {
         let mut one = Self { dropped: seen.lost() - seen.lost_unscheduled(), ..Self::default() };
         for port in &seen.after.ports {
             one.dropped_bytes += port.counters.dropped_bytes as f64;
@@ -335,13 +335,13 @@ fn uplinks(before: &Inspection, after: &Inspection) -> f64 {
 /// Everything that was run.
 pub(super) struct Runs {
     pub extent: Extent,
-    found: BTreeMap<(Experiment, Scheme), One>,
+    found: BTreeMap<(Experiment, Scheme), ExperimentRun>,
 }
 
 impl Runs {
     /// Runs some experiments.
     pub fn new(cores: &Cores<'_>, extent: Extent, experiments: &[Experiment]) -> Self {
-        let found: Mutex<BTreeMap<(Experiment, Scheme, u64), One>> = Mutex::default();
+        let found: Mutex<BTreeMap<(Experiment, Scheme, u64), ExperimentRun>> = Mutex::default();
         let mut calls = Vec::new();
         for experiment in experiments {
             for scheme in experiment.schemes() {
@@ -356,7 +356,7 @@ impl Runs {
             }
         }
         cores.call(calls);
-        let mut pooled: BTreeMap<(Experiment, Scheme), One> = BTreeMap::new();
+        let mut pooled: BTreeMap<(Experiment, Scheme), ExperimentRun> = BTreeMap::new();
         for ((experiment, scheme, _), one) in found.into_inner().expect("every worker has ended") {
             pooled.entry((experiment, scheme)).or_default().add(&one);
         }
@@ -364,7 +364,7 @@ impl Runs {
     }
 
     /// All seeds of one experiment under one scheme; `None` if the scheme is not there.
-    pub fn of(&self, experiment: Experiment, scheme: Scheme) -> Option<&One> {
+    pub fn of(&self, experiment: Experiment, scheme: Scheme) -> Option<&ExperimentRun> {
         self.found.get(&(experiment, scheme))
     }
 }

@@ -9,9 +9,9 @@ mod setup;
 mod table;
 
 use crate::jobs::Cores;
-use crate::measured::Measured;
+use crate::measured::MeasuredRows;
 use crate::row::Row;
-use experiments::{Experiment, Extent, Flow, INCASTS, One, Runs, Workload};
+use experiments::{Experiment, ExperimentRun, Extent, Flow, INCASTS, Runs, Workload};
 pub(crate) use sensitivity::sensitivity;
 use setup::{SCHEMES, Scheme};
 
@@ -49,13 +49,13 @@ pub(crate) fn measure(
     part: Option<&str>,
     quick: bool,
     draw: bool,
-) -> (Measured, Vec<(String, String)>) {
+) -> (MeasuredRows, Vec<(String, String)>) {
     let parts = PARTS.into_iter().filter(|name| part.is_none_or(|part| part == *name));
     let parts: Vec<&str> = parts.collect();
     let wanted = |one: &Experiment| parts.iter().any(|part| belongs(*one, part));
     let experiments: Vec<Experiment> = Experiment::all().into_iter().filter(wanted).collect();
     let runs = Runs::new(cores, Extent::new(quick), &experiments);
-    let mut measured = Measured::new();
+    let mut measured = MeasuredRows::new();
     if parts.iter().any(|part| matches!(*part, "core" | "nonblocking" | "host")) {
         traffic(&runs, &mut measured);
     }
@@ -76,7 +76,7 @@ pub(crate) fn measure(
 }
 
 /// Rows of E1 to E3 and E7, as far as those have been run.
-fn traffic(runs: &Runs, measured: &mut Measured) {
+fn traffic(runs: &Runs, measured: &mut MeasuredRows) {
     use Workload::{CacheFollower, WebSearch, WebServer};
     for workload in [CacheFollower, WebSearch] {
         let name = workload.name();
@@ -142,7 +142,7 @@ fn traffic(runs: &Runs, measured: &mut Measured) {
 }
 
 /// Rows of E5.
-fn incast(runs: &Runs, measured: &mut Measured) {
+fn incast(runs: &Runs, measured: &mut MeasuredRows) {
     let points = INCASTS.map(Experiment::Incast);
     cells(runs, "incast", &points, measured);
     let lost = |point: &Experiment| {
@@ -158,7 +158,7 @@ fn incast(runs: &Runs, measured: &mut Measured) {
 }
 
 /// How often a data packet of NDP is trimmed, in the short run of E1.
-fn trims(measured: &mut Measured) {
+fn trims(measured: &mut MeasuredRows) {
     let experiment = Experiment::Core(Workload::CacheFollower);
     let one = experiment.run(Scheme::Ndp, 1, Extent::new(true));
     let remark = format!("{} trims, {} packets of payload", one.trimmed, one.packets);
@@ -166,7 +166,7 @@ fn trims(measured: &mut Measured) {
 }
 
 /// Rows of E4.
-fn buffer(runs: &Runs, measured: &mut Measured) {
+fn buffer(runs: &Runs, measured: &mut MeasuredRows) {
     let all = [
         Experiment::Core(Workload::WebServer),
         Experiment::Buffer(16),
@@ -228,14 +228,14 @@ impl Tails {
         format!("{}: {} us", runs.extent.said(), each.join(", "))
     }
 
-    fn enter(&self, id: &str, value: f64, runs: &Runs, measured: &mut Measured) {
+    fn enter(&self, id: &str, value: f64, runs: &Runs, measured: &mut MeasuredRows) {
         measured.insert_tail(id, value, self.beyond, self.said(runs));
     }
 }
 
 /// A line of table 1: for each of the four schemes the worst, over some experiments, of mean and 99th percentile of slowdown over
 /// the median of all six schemes.
-fn cells(runs: &Runs, line: &str, of: &[Experiment], measured: &mut Measured) {
+fn cells(runs: &Runs, line: &str, of: &[Experiment], measured: &mut MeasuredRows) {
     for scheme in PROACTIVE {
         let ratios = of.iter().map(|experiment| over_the_median(runs, *experiment, scheme));
         let Some(ratios) = ratios.collect::<Option<Vec<_>>>() else { continue };
@@ -296,7 +296,7 @@ fn over_the_others(runs: &Runs, experiment: Experiment, of: Scheme) -> Option<(f
 }
 
 /// Rows of what must not be lost, for the parts that have them.
-fn drops(runs: &Runs, part: &str, of: &[Experiment], measured: &mut Measured) {
+fn drops(runs: &Runs, part: &str, of: &[Experiment], measured: &mut MeasuredRows) {
     if matches!(part, "tiny" | "trims") {
         return;
     }
@@ -311,7 +311,7 @@ fn drops(runs: &Runs, part: &str, of: &[Experiment], measured: &mut Measured) {
 }
 
 /// Which runs, how many flows, and how many of them did not end.
-fn said(runs: &Runs, experiment: Experiment, one: &One) -> String {
+fn said(runs: &Runs, experiment: Experiment, one: &ExperimentRun) -> String {
     format!(
         "{experiment:?}, {}: {} flows, {} not done",
         runs.extent.said(),

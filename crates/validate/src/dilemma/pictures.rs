@@ -1,15 +1,15 @@
 //! Figure 1, NDP's collapse over time, and table 1.
 
-use super::experiments::{Experiment, INSTANTS, One, Runs, WORKLOADS, Workload};
+use super::experiments::{Experiment, ExperimentRun, INSTANTS, Runs, WORKLOADS, Workload};
 use super::setup::{SCHEMES, Scheme};
 use super::table::table_1;
 use crate::chart::{Chart, Panel as Bars};
-use crate::measured::Measured;
+use crate::measured::MeasuredRows;
 use crate::plot::{Line, Panel, plot};
 use forebay_record::svg::Axis;
 
 /// What the runs at hand suffice for.
-pub(super) fn all(runs: &Runs, measured: &Measured) -> Vec<(String, String)> {
+pub(super) fn all(runs: &Runs, measured: &MeasuredRows) -> Vec<(String, String)> {
     let mut pictures = Vec::new();
     let mut add = |name: String, picture: Option<String>| {
         pictures.extend(picture.map(|picture| (format!("pcc-dilemma-{name}.svg"), picture)));
@@ -24,7 +24,7 @@ pub(super) fn all(runs: &Runs, measured: &Measured) -> Vec<(String, String)> {
 
 /// Mean and 99th percentile of the FCT, by workload and scheme.
 fn figure_1(runs: &Runs) -> Option<String> {
-    let panel = |label: &str, of: fn(&One) -> f64| {
+    let panel = |label: &str, of: fn(&ExperimentRun) -> f64| {
         let bar = |workload, scheme| Some(of(runs.of(Experiment::Core(workload), scheme)?) * 1e6);
         let group =
             |workload: &Workload| SCHEMES.iter().map(|scheme| bar(*workload, *scheme)).collect();

@@ -1,6 +1,6 @@
 //! What the threshold of the shared buffer does to Homa's losses.
 
-use super::experiments::{Experiment, Extent, One, Workload};
+use super::experiments::{Experiment, ExperimentRun, Extent, Workload};
 use super::setup::{Scheme, Setup};
 use crate::jobs::Cores;
 use crate::row::Row;
@@ -18,7 +18,7 @@ const BUFFERS: [u32; 3] = [32, 8, 2];
 pub(crate) fn sensitivity(cores: &Cores<'_>, _rows: &[Row], quick: bool) -> String {
     let extent = Extent::new(quick);
     let of = [Experiment::Core(Workload::WebServer), Experiment::Host(Workload::WebServer)];
-    let found: Mutex<BTreeMap<(Experiment, u32, usize), One>> = Mutex::default();
+    let found: Mutex<BTreeMap<(Experiment, u32, usize), ExperimentRun>> = Mutex::default();
     let mut calls = Vec::new();
     for (experiment, buffer, (at, (_, alpha))) in of
         .into_iter()
@@ -28,7 +28,7 @@ pub(crate) fn sensitivity(cores: &Cores<'_>, _rows: &[Row], quick: bool) -> Stri
         let setup = Setup { buffer, alpha, ..experiment.setup(Scheme::Homa, extent) };
         let found = &found;
         calls.push(move || {
-            let one = One::of(&setup, 1, experiment.arrivals(extent));
+            let one = ExperimentRun::of(&setup, 1, experiment.arrivals(extent));
             found.lock().expect("entering does not panic").insert((experiment, buffer, at), one);
         });
     }

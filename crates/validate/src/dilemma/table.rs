@@ -2,9 +2,9 @@
 
 use super::PROACTIVE;
 use super::setup::Scheme;
-use crate::measured::Measured;
+use crate::measured::MeasuredRows;
 use crate::row::{Row, Tolerance, parse};
-use forebay_record::svg::{Alone, Canvas, LINE, px};
+use forebay_record::svg::{Canvas, LINE, SvgFile, px};
 
 /// Lines of the table: as ids of rows have them, and as the picture has them.
 const LINES: [(&str, &str); 4] = [
@@ -23,7 +23,7 @@ const CELL: (f64, f64) = (172.0, 62.0);
 type Cell = (Option<f64>, Row);
 
 /// The picture, if a cell of it was measured.
-pub(super) fn table_1(measured: &Measured) -> Option<String> {
+pub(super) fn table_1(measured: &MeasuredRows) -> Option<String> {
     let rows = parse(include_str!("../../../../validation/pcc-dilemma/rows.toml")).ok()?;
     let cell = |line: &str, scheme: &Scheme| {
         let id = format!("table1-{line}-{}", scheme.name());
@@ -60,7 +60,7 @@ fn is_cross(ratio: f64, row: &Row) -> bool {
 
 fn draw(title: &str, cells: &[Vec<Cell>]) -> String {
     let bottom = TOP + CELL.1 * cells.len() as f64;
-    let mut sheet = Alone::new(title, LEFT, bottom + 78.0);
+    let mut sheet = SvgFile::new(title, LEFT, bottom + 78.0);
     let canvas = &mut sheet.canvas;
     for (column, scheme) in PROACTIVE.iter().enumerate() {
         let x = LEFT + NAMES + CELL.0 * (column as f64 + 0.5);
@@ -140,7 +140,7 @@ mod tests {
                 .collect();
             digits.parse().expect("each cell has a number")
         };
-        let mut measured = Measured::new();
+        let mut measured = MeasuredRows::new();
         for (line, (id, _)) in lines.iter().zip(LINES) {
             let cells = line.split('|').skip(2);
             for (cell, scheme) in cells.zip(PROACTIVE) {
@@ -157,7 +157,7 @@ mod tests {
     /// A part that was not run leaves its cells open, and a table without a number is none.
     #[test]
     fn parts_that_were_not_run_leave_their_cells_open() {
-        let mut measured = Measured::new();
+        let mut measured = MeasuredRows::new();
         assert_eq!(table_1(&measured), None);
         measured.insert("table1-incast-ndp", 4.5);
         let picture = table_1(&measured).expect("one cell is there");

@@ -7,7 +7,7 @@ use super::setup::{
     bursts, dealt, long,
 };
 use crate::bench::{mean, run};
-use crate::measured::Measured;
+use crate::measured::MeasuredRows;
 
 /// A full link, or nearly.
 const FULL: f64 = 0.9;
@@ -81,7 +81,7 @@ fn over_bursts(bursts: &[Burst], of: impl Fn(&Burst) -> f64) -> (f64, String) {
 }
 
 /// Figure 1 under reading 18.
-pub(super) fn measure_1_printed(measured: &mut Measured) {
+pub(super) fn measure_1_printed(measured: &mut MeasuredRows) {
     let mut lost = Vec::new();
     for (delay, end) in [("1us", ""), ("500ns", "-half")] {
         let Some(bursts) = Burst::all(Scheme::HpccOwn, delay) else { return };
@@ -114,7 +114,7 @@ fn gap(lab: &Lab) -> Option<f64> {
     Some(late.map_or(0.0, |(i, _)| 5e-6 * (i + 1) as f64))
 }
 
-pub(super) fn measure_1(measured: &mut Measured) {
+pub(super) fn measure_1(measured: &mut MeasuredRows) {
     let mut gaps = Vec::new();
     for (delay, end) in [("1us", ""), ("500ns", "-half")] {
         let lab = figure_1(Scheme::Hpcc, delay);
@@ -157,7 +157,7 @@ pub(super) fn longest_of(setup: Setup, flows: u32) -> f64 {
 }
 
 /// Figure 2 with T as the paths take it, and as printed.
-pub(super) fn measure_2(scheme: Scheme, measured: &mut Measured) {
+pub(super) fn measure_2(scheme: Scheme, measured: &mut MeasuredRows) {
     let end = if scheme == Scheme::HpccOwn { "-printed" } else { "" };
     let peaks = |delay| FLOWS.map(|flows| figure_2(scheme, flows, delay) / 1e6);
     let (whole, half) = (peaks("1us"), peaks("500ns"));
@@ -187,7 +187,7 @@ pub(super) fn measure_2(scheme: Scheme, measured: &mut Measured) {
     }
 }
 
-pub(super) fn bound_2(bundle: &'static str, measured: &mut Measured) {
+pub(super) fn bound_2(bundle: &'static str, measured: &mut MeasuredRows) {
     for flows in [16, 64, 256] {
         let peak = figure_2(Scheme::HierCc(bundle), flows, "1us");
         let bound = 16.0 * (advance(bundle) + PACKET);
@@ -237,7 +237,7 @@ pub(super) fn regain(lab: &Lab) -> Option<f64> {
     Some(slowest)
 }
 
-pub(super) fn measure_4(measured: &mut Measured) {
+pub(super) fn measure_4(measured: &mut MeasuredRows) {
     let dcqcn = figure_4(Scheme::Dcqcn);
     let dcqcn_peak = dcqcn.seen.longest_queue(DOWN);
     let dcqcn_least = least(&dcqcn);

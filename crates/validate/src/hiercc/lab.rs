@@ -1,6 +1,6 @@
 //! One run seen at the receiver's port and at the queues by destination.
 
-use crate::bench::{Seen, run_looking};
+use crate::bench::{BenchRun, run_looking};
 use forebay_record::PortRow;
 use forebay_sim::Inspection;
 use forebay_units::Time;
@@ -20,7 +20,7 @@ pub(super) struct Sample {
 
 /// A run and what was sampled of it, every microsecond.
 pub(super) struct Lab {
-    pub seen: Seen,
+    pub seen: BenchRun,
     pub samples: Vec<Sample>,
 }
 
@@ -93,12 +93,12 @@ pub(super) fn sent_of_queues(state: &Inspection) -> f64 {
 }
 
 /// Longest queue by destination, bytes.
-pub(super) fn longest_voq(seen: &Seen) -> f64 {
+pub(super) fn longest_voq(seen: &BenchRun) -> f64 {
     seen.after.racks.iter().map(|rack| rack.counters.longest.get()).max().unwrap_or(0) as f64
 }
 
 /// Longest queue of any switch, those by destination included, bytes.
-pub(super) fn longest(seen: &Seen) -> f64 {
+pub(super) fn longest(seen: &BenchRun) -> f64 {
     let hosts = |port: &&PortRow| !is_host(&port.node);
     let ports = seen.record.ports.iter().filter(hosts).map(|port| port.max_queue.get());
     longest_voq(seen).max(ports.max().unwrap_or(0) as f64)

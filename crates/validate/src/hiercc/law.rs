@@ -5,7 +5,7 @@ use super::setup::{
     BUNDLES, DOWN, LINE, PACED, PACKET, Scheme, Setup, V_HIGH, Wiring, advance, bursts, dealt, long,
 };
 use crate::bench::run;
-use crate::measured::Measured;
+use crate::measured::MeasuredRows;
 use forebay_record::jain;
 
 /// C0 with which one rack alone can fill the port.
@@ -20,7 +20,7 @@ fn from(rack: &str, hosts: u32) -> impl Iterator<Item = String> + '_ {
 }
 
 /// Two line-rate hosts of one rack: what credits alone let through.
-pub(super) fn single(bundle: &'static str, measured: &mut Measured) {
+pub(super) fn single(bundle: &'static str, measured: &mut MeasuredRows) {
     let cases = [
         ("10-8", "10KB", "pod[1].edge[0]"),
         ("10-4", "10KB", "pod[0].edge[1]"),
@@ -37,7 +37,7 @@ pub(super) fn single(bundle: &'static str, measured: &mut Measured) {
 }
 
 /// Racks with 3 flows and with 1.
-pub(super) fn fair(bundle: &'static str, measured: &mut Measured) {
+pub(super) fn fair(bundle: &'static str, measured: &mut MeasuredRows) {
     let traffic = long(from("pod[1].edge[0]", 3).chain(from("pod[1].edge[1]", 1)));
     let setup =
         Setup { c0: Some(AMPLE), ..Setup::new(Scheme::HierCc(bundle), Wiring::Four, traffic) };
@@ -59,7 +59,7 @@ pub(super) fn fair(bundle: &'static str, measured: &mut Measured) {
 }
 
 /// Hosts of one rack send together to one of another rack of the pod.
-pub(super) fn hop(bundle: &'static str, measured: &mut Measured) {
+pub(super) fn hop(bundle: &'static str, measured: &mut MeasuredRows) {
     let mut drops = 0.0;
     for flows in [2, 4, 8, 16] {
         let lab = Lab::new(&hop_setup(bundle, flows).text(), SPAN.1 / 4.0, SPAN.1);
@@ -102,7 +102,7 @@ pub(super) fn voq_bound(hosts: f64) -> f64 {
 }
 
 /// New aggregates of 16 racks, one host each: the bound of the receiver's queue.
-pub(super) fn new_aggregates(bundle: &'static str, measured: &mut Measured) {
+pub(super) fn new_aggregates(bundle: &'static str, measured: &mut MeasuredRows) {
     let output = "[output]\nqueues = { every = \"1us\", where = \"pod[0].edge[0]\" }\n";
     let rest = long((0..16).map(dealt)) + output;
     let setup = Setup::new(Scheme::HierCc(bundle), Wiring::Twenty, rest);
@@ -116,7 +116,7 @@ pub(super) fn new_aggregates(bundle: &'static str, measured: &mut Measured) {
 }
 
 /// A flow of 10 KB alone, with and without queues by destination.
-pub(super) fn first_round_trip(measured: &mut Measured) {
+pub(super) fn first_round_trip(measured: &mut MeasuredRows) {
     let fct = |scheme| {
         let traffic = bursts(&["pod[1].edge[0].host[0]".into()], "10KB", &["0us"]);
         let seen = run("hiercc", &Setup::new(scheme, Wiring::Four, traffic).text(), 0.0, 1e-3);
@@ -130,7 +130,7 @@ pub(super) fn first_round_trip(measured: &mut Measured) {
 }
 
 /// From the first byte of a packet of one byte of payload to its ACK, on an empty fabric.
-pub(super) fn round_trip(measured: &mut Measured) {
+pub(super) fn round_trip(measured: &mut MeasuredRows) {
     for (delay, end) in [("1us", ""), ("500ns", "-half")] {
         let traffic = bursts(&[dealt(0)], "1B", &["0us"]);
         let setup = Setup { delay, ..Setup::new(Scheme::Dcqcn, Wiring::Twenty, traffic) };

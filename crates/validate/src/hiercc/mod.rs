@@ -11,7 +11,7 @@ mod setup;
 mod traffic;
 
 use crate::jobs::{Cores, Job};
-use crate::measured::Measured;
+use crate::measured::MeasuredRows;
 use crate::row::Row;
 pub(crate) use sensitivity::sensitivity;
 use setup::{BUNDLES, PACED, Scheme};
@@ -45,7 +45,7 @@ pub(crate) fn measure(
     part: Option<&str>,
     quick: bool,
     draw: bool,
-) -> (Measured, Vec<(String, String)>) {
+) -> (MeasuredRows, Vec<(String, String)>) {
     let wanted = |name: &str| part.is_none_or(|part| part == name);
     let mut jobs: Vec<Job> = Vec::new();
     if wanted("fig2") {
@@ -102,7 +102,7 @@ pub(crate) fn measure(
 }
 
 /// What the text says of flows in data centres, checked on the distributions in use.
-fn inputs(measured: &mut Measured) {
+fn inputs(measured: &mut MeasuredRows) {
     let rows = [
         ("cache", "cachefollower", 20_000),
         ("web", "webserver", 10_000),

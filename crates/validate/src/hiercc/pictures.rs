@@ -4,7 +4,7 @@ use super::incast::{END, FLOWS, figure_1_at, figure_2, figure_4};
 use super::lab::{Lab, Sample};
 use super::setup::{BUNDLES, NAMED, Scheme};
 use super::traffic::{Figure, most};
-use crate::chart::{Chart, Panel as Bars, Said};
+use crate::chart::{BarLabel, Chart, Panel as Bars};
 use crate::curves::{self, Curve, Curves};
 use crate::plot::{Line, Panel, Rule, plot};
 use forebay_record::svg::Axis;
@@ -76,7 +76,7 @@ fn draw_2() -> String {
         peaks.iter().map(|peak| peak / 1e6).collect()
     });
     let said = [(0, 0, "fig2-16"), (4, 0, "fig2-256"), (4, 1, "fig2-256-half")];
-    let said = said.map(|(group, bar, id)| Said::number((group, bar), published(id)));
+    let said = said.map(|(group, bar, id)| BarLabel::number((group, bar), published(id)));
     Chart {
         title: "HierCC, figure 2: longest queue of the down port, flows of 75 KB".into(),
         groups: FLOWS.iter().map(u32::to_string).collect(),

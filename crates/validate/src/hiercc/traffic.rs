@@ -5,7 +5,7 @@ use super::law::voq_bound;
 use super::setup::{BUNDLES, C0, LINE, NAMED, PACKET, Scheme, Setup, Wiring, host};
 use crate::bench::{self, mean, run_seed};
 use crate::jobs::Cores;
-use crate::measured::Measured;
+use crate::measured::MeasuredRows;
 use crate::order::{Samples, beyond};
 use forebay_record::FlowRow;
 use forebay_scenario::cdf;
@@ -83,7 +83,7 @@ impl Extent {
 
 /// One simulation, in seconds and bytes.
 #[derive(Clone, Debug)]
-struct One {
+struct TrafficRun {
     fcts: Vec<f64>,
     unfinished: usize,
     lost: f64,
@@ -172,7 +172,7 @@ fn flows_to(receivers: u64, load: f64, seed: u64, arrivals: f64) -> String {
     text + "]\n"
 }
 
-fn one(scheme: Scheme, load: f64, seed: u64, arrivals: f64) -> One {
+fn one(scheme: Scheme, load: f64, seed: u64, arrivals: f64) -> TrafficRun {
     seen(Setup::new(scheme, Wiring::Twenty, String::new()), load, seed, arrivals)
 }
 
@@ -182,12 +182,12 @@ pub(super) fn times(setup: Setup, load: f64, arrivals: f64) -> [f64; 2] {
     [mean(&fcts), Samples::new(fcts).percentile(9_900).value]
 }
 
-fn seen(setup: Setup, load: f64, seed: u64, arrivals: f64) -> One {
+fn seen(setup: Setup, load: f64, seed: u64, arrivals: f64) -> TrafficRun {
     let setup = Setup { rest: flows(load, bench::seed(seed), arrivals), ..setup };
     of_text(&setup.text(), seed, arrivals)
 }
 
-fn of_text(text: &str, seed: u64, arrivals: f64) -> One {
+fn of_text(text: &str, seed: u64, arrivals: f64) -> TrafficRun {
     let seen = run_seed("hiercc", text, seed, 0.0, arrivals + DRAIN);
     let mut fcts = Vec::new();
     let mut unfinished = 0;
@@ -202,7 +202,7 @@ fn of_text(text: &str, seed: u64, arrivals: f64) -> One {
         of.map(|p| p.max_queue.get()).max().unwrap_or(0) as f64
     };
     let flows = &seen.record.flows;
-    One {
+    TrafficRun {
         aggregates: aggregates(flows),
         sizes: flows.iter().map(|flow| flow.size.get() as f64).collect(),
         fcts,
@@ -239,7 +239,7 @@ fn aggregates(flows: &[FlowRow]) -> Vec<Aggregate> {
 }
 
 /// Enters for how long aggregates last, among all hosts and to one host of each rack.
-pub(super) fn lives(measured: &mut Measured) {
+pub(super) fn lives(measured: &mut MeasuredRows) {
     for (receivers, end) in [(RACK, ""), (1, "-fixed")] {
         let rest = flows_to(receivers, SOME.0, bench::seed(1), SOME.1);
         let setup = Setup::new(Scheme::HierCc(NAMED), Wiring::Twenty, rest);
@@ -257,7 +257,7 @@ pub(super) fn lives(measured: &mut Measured) {
 }
 
 /// Enters what queues that the hosts of a rack or a pod share keep of the bounds: section 4 of the paper.
-pub(super) fn shared(measured: &mut Measured) {
+pub(super) fn shared(measured: &mut MeasuredRows) {
     for queue_for in ["rack", "pod"] {
         let rest = flows(SOME.0, bench::seed(1), SOME.1);
         let text = Setup::new(Scheme::HierCc(NAMED), Wiring::Twenty, rest).text();
@@ -275,7 +275,7 @@ pub(super) fn shared(measured: &mut Measured) {
 impl Figure {
     /// Runs it under these schemes.
     pub fn run(cores: &Cores<'_>, extent: Extent, schemes: &[Scheme]) -> Self {
-        let found: Mutex<Vec<(Scheme, usize, u64, One)>> = Mutex::new(Vec::new());
+        let found: Mutex<Vec<(Scheme, usize, u64, TrafficRun)>> = Mutex::new(Vec::new());
         let mut calls = Vec::new();
         for seed in 1..=extent.seeds {
             for (i, load) in extent.loads.iter().enumerate().rev() {
@@ -308,13 +308,13 @@ impl Figure {
 }
 
 impl Point {
-    fn new(scheme: Scheme, load: f64, seeds: Vec<&One>) -> Self {
+    fn new(scheme: Scheme, load: f64, seeds: Vec<&TrafficRun>) -> Self {
         let stats = |fcts: Vec<f64>| {
             let mean = mean(&fcts);
             [mean, Samples::new(fcts).percentile(9_900).value]
         };
         let all = stats(seeds.iter().flat_map(|one| one.fcts.iter().copied()).collect());
-        let most = |of: fn(&One) -> f64| seeds.iter().map(|one| of(one)).fold(0.0, f64::max);
+        let most = |of: fn(&TrafficRun) -> f64| seeds.iter().map(|one| of(one)).fold(0.0, f64::max);
         let count: usize = seeds.iter().map(|one| one.fcts.len()).sum();
         Self {
             scheme,
@@ -330,7 +330,7 @@ impl Point {
             core: most(|one| one.core),
             voq: most(|one| one.voq),
             medians: {
-                let median = |of: fn(&One) -> Vec<f64>| {
+                let median = |of: fn(&TrafficRun) -> Vec<f64>| {
                     let all = seeds.iter().flat_map(|one| of(one)).collect();
                     Samples::new(all).percentile(5_000).value
                 };
@@ -349,7 +349,7 @@ impl Point {
 }
 
 /// Enters every row of the figure.
-pub(super) fn measure(figure: &Figure, measured: &mut Measured) {
+pub(super) fn measure(figure: &Figure, measured: &mut MeasuredRows) {
     let said = figure.extent.said();
     for (which, panel) in ["fig5a", "fig5b"].into_iter().enumerate() {
         for bundle in BUNDLES {
@@ -401,7 +401,7 @@ pub(super) fn measure(figure: &Figure, measured: &mut Measured) {
 }
 
 /// Enters the rows of reading 20.
-pub(super) fn measure_code(figure: &Figure, measured: &mut Measured) {
+pub(super) fn measure_code(figure: &Figure, measured: &mut MeasuredRows) {
     let said = figure.extent.said();
     let [ours, timely, dcqcn, theirs] = CODE.map(|scheme| figure.of(scheme));
     for (which, panel) in ["fig5a", "fig5b"].into_iter().enumerate() {
@@ -426,7 +426,7 @@ pub(super) fn measure_code(figure: &Figure, measured: &mut Measured) {
 }
 
 /// Enters the rows of reading 17, with what is gained at each load.
-pub(super) fn measure_own(figure: &Figure, measured: &mut Measured) {
+pub(super) fn measure_own(figure: &Figure, measured: &mut MeasuredRows) {
     let said = figure.extent.said();
     let ours = figure.of(OWN[0]);
     let [_, hpcc, dcqcn, timely] = OWN.map(|scheme| figure.of(scheme));
@@ -462,7 +462,7 @@ pub(super) fn measure_own(figure: &Figure, measured: &mut Measured) {
 
 /// Enters a comparison of two schemes by their means (0) or 99th percentiles (1).
 fn enter(
-    measured: &mut Measured,
+    measured: &mut MeasuredRows,
     id: String,
     value: f64,
     (which, schemes): (usize, [&[&Point]; 2]),
@@ -476,7 +476,7 @@ fn enter(
 }
 
 /// Losses and queues.
-fn queues(figure: &Figure, bundle: &'static str, said: &str, measured: &mut Measured) {
+fn queues(figure: &Figure, bundle: &'static str, said: &str, measured: &mut MeasuredRows) {
     let ours = figure.of(Scheme::HierCc(bundle));
     for point in &ours {
         let remark = format!(

@@ -6,7 +6,7 @@ use super::outcome::{Outcome, Point};
 use super::ratio;
 use super::setup::{Control, HostCc, Setup, Variant};
 use super::signals::TARGET;
-use crate::measured::Measured;
+use crate::measured::MeasuredRows;
 use crate::order::Samples;
 
 /// The round trip, us.
@@ -16,7 +16,7 @@ const RTT: f64 = 44.0;
 const BURSTS: (u32, u32) = (20, 20);
 
 /// All of them but RDMA, Swift and the sender.
-pub(super) fn measure(lab: &Lab, all: &mut Measured) {
+pub(super) fn measure(lab: &Lab, all: &mut MeasuredRows) {
     let free = lab.base(false, 0);
     for (flows, name) in [(1, "text-one-flow"), (2, "text-two-flows"), (3, "text-three-flows")] {
         let few = lab.see(&Setup { flows, ..lab.setup(false, 0) });
@@ -35,7 +35,7 @@ pub(super) fn measure(lab: &Lab, all: &mut Measured) {
 }
 
 /// What small RPCs beside it leave of NetApp-T and MApp.
-fn beside_rpcs(lab: &Lab, all: &mut Measured) {
+fn beside_rpcs(lab: &Lab, all: &mut MeasuredRows) {
     let alone = lab.base(false, 3);
     let beside = lab.see(&Setup { rpc: Some(128), ..lab.setup(false, 3) });
     all.insert("text-beside-rpc-goodput", ratio(beside.goodput, alone.goodput));
@@ -43,7 +43,7 @@ fn beside_rpcs(lab: &Lab, all: &mut Measured) {
 }
 
 /// What follows each onset of a MApp that comes and goes.
-fn onset(lab: &Lab, all: &mut Measured) {
+fn onset(lab: &Lab, all: &mut MeasuredRows) {
     let setup = resting(lab.setup(false, 3)).with_hostcc();
     let (work, rest) = setup.rests;
     let trace = &lab.see(&Setup { traced: true, ..setup }).trace;
@@ -70,7 +70,7 @@ fn recoveries(trace: &[Point], period: f64, work: f64) -> Vec<f64> {
 }
 
 /// A MApp that changes faster than anything can come back from the sender.
-fn within_a_round_trip(lab: &Lab, all: &mut Measured) {
+fn within_a_round_trip(lab: &Lab, all: &mut MeasuredRows) {
     let setup = Setup { rests: BURSTS, ..lab.setup(false, 3) };
     let (with, without) = (lab.see(&setup.clone().with_hostcc()), lab.see(&setup));
     all.insert_saying("text-subrtt-goodput", with.goodput, with.levels_said());
@@ -79,7 +79,7 @@ fn within_a_round_trip(lab: &Lab, all: &mut Measured) {
 }
 
 /// I_S smoothed over more readings, and over none.
-fn smoothing(lab: &Lab, all: &mut Measured) {
+fn smoothing(lab: &Lab, all: &mut MeasuredRows) {
     let over = |smoothed| Control::HostCc(HostCc { smoothed, ..HostCc::of(false) });
     let [usual, slow] = [8, 256].map(|smoothed| {
         lab.see(&Setup { control: over(smoothed), ..resting(lab.setup(false, 3)) })
@@ -92,7 +92,7 @@ fn smoothing(lab: &Lab, all: &mut Measured) {
 }
 
 /// MApp on the sender's host, queue pairs, a shorter way to the host, and Swift.
-fn other_hosts(lab: &Lab, all: &mut Measured) {
+fn other_hosts(lab: &Lab, all: &mut MeasuredRows) {
     let run = |variant, cores, setup: fn(Setup) -> Setup| {
         lab.see(&setup(Setup { variant, ..lab.setup(false, cores) }))
     };
@@ -114,7 +114,7 @@ fn other_hosts(lab: &Lab, all: &mut Measured) {
 
 /// Levels that are in force sooner, beside a MApp that changes within a round trip, and more of them, beside one that never rests: memory bandwidth used
 /// over that with MBA as it is (sections 5.1 and 6).
-fn actuators(lab: &Lab, all: &mut Measured) {
+fn actuators(lab: &Lab, all: &mut MeasuredRows) {
     for (id, keys, rests) in [
         ("text-actuator-faster", "throttle = { write = \"1us\" }\n", BURSTS),
         ("text-actuator-finer", "throttle = { actuator = \"delay\", slowing = 10 }\n", (0, 0)),
@@ -141,7 +141,7 @@ const LINE: f64 = 64.0;
 const SLOTS: f64 = 93.0;
 
 /// Sections 3.1 and 4.2: a full IIO carries its bytes in the latency of a slot, and a core its line-fill buffers in the latency of a read.
-fn bounds(lab: &Lab, all: &mut Measured) {
+fn bounds(lab: &Lab, all: &mut MeasuredRows) {
     let full = lab.base(false, 3);
     let said = format!("{:.1} lines for {:.0} ns", full.occupancy, full.slot_ns);
     all.insert_saying(
@@ -157,7 +157,7 @@ fn bounds(lab: &Lab, all: &mut Measured) {
 }
 
 /// Page walks of an IOMMU, which hold slots as congested memory does.
-fn walks(lab: &Lab, all: &mut Measured) {
+fn walks(lab: &Lab, all: &mut MeasuredRows) {
     let with =
         |cores| Setup { changed: ("iommu_walk = \"600ns\"\n", ""), ..lab.setup(false, cores) };
     all.insert("text-iommu-loss", ratio(lab.see(&with(0)).goodput, lab.base(false, 0).goodput));

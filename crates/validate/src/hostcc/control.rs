@@ -5,7 +5,7 @@ use super::lab::Lab;
 use super::outcome::Outcome;
 use super::ratio;
 use super::setup::{Control, HostCc, Setup, Variant};
-use crate::measured::Measured;
+use crate::measured::MeasuredRows;
 
 /// The second reading of MApp, which the paper does not have: it works for 2 ms and rests for 1 ms, in turn.
 pub(super) fn resting(setup: Setup) -> Setup {
@@ -19,7 +19,7 @@ fn with_rests(lab: &Lab, ddio: bool, cores: u32) -> (&Outcome, &Outcome) {
 }
 
 /// What Figures 10 and 14 have in common: DDIO off and on.
-fn degrees(figure: &str, ddio: bool, lab: &Lab, all: &mut Measured) {
+fn degrees(figure: &str, ddio: bool, lab: &Lab, all: &mut MeasuredRows) {
     for cores in [0, 1] {
         let value = ratio(lab.hostcc(ddio, cores).goodput, lab.base(ddio, cores).goodput);
         let lines = lab.base(ddio, cores).occupancy;
@@ -34,7 +34,7 @@ fn degrees(figure: &str, ddio: bool, lab: &Lab, all: &mut Measured) {
 }
 
 /// Figure 10: 0x to 3x, DDIO off.
-pub(super) fn figure_10(lab: &Lab, all: &mut Measured) {
+pub(super) fn figure_10(lab: &Lab, all: &mut MeasuredRows) {
     degrees("fig10", false, lab, all);
     for cores in [2, 3] {
         let (with, without) = (lab.hostcc(false, cores), lab.base(false, cores));
@@ -73,7 +73,7 @@ fn per_cent([with, without]: [f64; 2]) -> String {
 }
 
 /// Figure 14: the same with DDIO on.
-pub(super) fn figure_14(lab: &Lab, all: &mut Measured) {
+pub(super) fn figure_14(lab: &Lab, all: &mut MeasuredRows) {
     degrees("fig14", true, lab, all);
     all.insert_ratio("fig14-3x-drop-factor", lab.hostcc(true, 3).drops, lab.base(true, 3).drops);
     for cores in [1, 2, 3] {
@@ -99,7 +99,7 @@ pub(super) fn figure_14(lab: &Lab, all: &mut Measured) {
 }
 
 /// Figure 11: packet sizes and numbers of flows at 3x.
-pub(super) fn figure_11(lab: &Lab, all: &mut Measured) {
+pub(super) fn figure_11(lab: &Lab, all: &mut MeasuredRows) {
     for (name, mtu, flows) in
         [("mtu-1500", 1500, 4), ("mtu-9000", 9000, 4), ("flows-8", 4000, 8), ("flows-16", 4000, 16)]
     {
@@ -119,7 +119,7 @@ pub(super) fn incast(lab: &Lab, cores: u32, flows: u32) -> Setup {
 }
 
 /// Figure 13: two senders share the receiver's port, without and with MApp.
-pub(super) fn figure_13(lab: &Lab, all: &mut Measured) {
+pub(super) fn figure_13(lab: &Lab, all: &mut MeasuredRows) {
     for flows in INCAST {
         let [(free, free_with), (busy, busy_with)] = [0, 3].map(|cores| {
             let setup = incast(lab, cores, flows);
@@ -143,7 +143,7 @@ pub(super) fn figure_13(lab: &Lab, all: &mut Measured) {
 }
 
 /// Figure 13a where the switch drops: the reading -noecn.
-fn unmarked(lab: &Lab, all: &mut Measured) {
+fn unmarked(lab: &Lab, all: &mut MeasuredRows) {
     let setup = |flows| Setup { variant: Variant::Unmarked, ..incast(lab, 0, flows) };
     let free = |flows| lab.see(&setup(flows));
     for flows in if lab.quick { &[4, 10][..] } else { &INCAST } {
@@ -176,7 +176,7 @@ pub(super) fn targeted_resting(lab: &Lab, target: u32) -> &Outcome {
 }
 
 /// Figure 16: B_T.
-pub(super) fn figure_16(lab: &Lab, all: &mut Measured) {
+pub(super) fn figure_16(lab: &Lab, all: &mut MeasuredRows) {
     for target in TARGETS {
         let run = targeted(lab, target);
         all.insert(format!("fig16-{target}-goodput"), run.goodput);
@@ -219,7 +219,7 @@ pub(super) fn at_threshold_resting(lab: &Lab, threshold: u32) -> &Outcome {
 }
 
 /// Figure 17: I_T.
-pub(super) fn figure_17(lab: &Lab, all: &mut Measured) {
+pub(super) fn figure_17(lab: &Lab, all: &mut MeasuredRows) {
     let [low, high] = [60, 90].map(|threshold| at_threshold(lab, threshold));
     all.insert("fig17-drops", high.drops - low.drops);
     all.insert("fig17-mapp", ratio(high.mapp, low.mapp));

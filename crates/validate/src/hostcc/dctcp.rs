@@ -4,13 +4,13 @@ use super::lab::Lab;
 use super::outcome::Outcome;
 use super::setup::{Control, Setup};
 use super::{MODES, mode, ratio};
-use crate::measured::Measured;
+use crate::measured::MeasuredRows;
 
 /// Memory bandwidth at which it is full, GB/s.
 const FULL: f64 = 34.8;
 
 /// Figure 2: goodput, drops and shares of memory bandwidth at 0x to 3x.
-pub(super) fn figure_2(lab: &Lab, all: &mut Measured) {
+pub(super) fn figure_2(lab: &Lab, all: &mut MeasuredRows) {
     for ddio in MODES {
         let m = mode(ddio);
         let by_degree: Vec<&Outcome> = (0..=3).map(|cores| lab.base(ddio, cores)).collect();
@@ -57,7 +57,7 @@ pub(super) fn sized(lab: &Lab, ddio: bool, mtu: u32, flows: u32) -> Setup {
 }
 
 /// Figure 3: packet sizes and numbers of flows at 3x.
-pub(super) fn figure_3(lab: &Lab, all: &mut Measured) {
+pub(super) fn figure_3(lab: &Lab, all: &mut MeasuredRows) {
     let run = |ddio, mtu, flows| lab.see(&sized(lab, ddio, mtu, flows));
     for ddio in MODES {
         let m = mode(ddio);
@@ -84,7 +84,7 @@ pub(super) fn held(lab: &Lab, ddio: bool, level: u8) -> Setup {
 }
 
 /// Figure 9: levels held by hand at 3x.
-pub(super) fn figure_9(lab: &Lab, all: &mut Measured) {
+pub(super) fn figure_9(lab: &Lab, all: &mut MeasuredRows) {
     let run = |ddio, level| lab.see(&held(lab, ddio, level));
     for ddio in MODES {
         let m = mode(ddio);
@@ -112,7 +112,7 @@ pub(super) fn figure_9(lab: &Lab, all: &mut Measured) {
 }
 
 /// What the introduction says of Figures 2 and 3; its tails are with the RPCs.
-pub(super) fn introduction(lab: &Lab, all: &mut Measured) {
+pub(super) fn introduction(lab: &Lab, all: &mut MeasuredRows) {
     let mut drops = Vec::new();
     for ddio in MODES {
         drops.extend((0..=3).map(|cores| lab.base(ddio, cores).drops));
@@ -125,7 +125,7 @@ pub(super) fn introduction(lab: &Lab, all: &mut Measured) {
 }
 
 /// Numbers of the text that are in no figure.
-pub(super) fn text(lab: &Lab, all: &mut Measured) {
+pub(super) fn text(lab: &Lab, all: &mut MeasuredRows) {
     let free = lab.base(false, 0);
     all.insert("text-memory-per-goodput", ratio(free.netapp * 8.0, free.goodput));
     all.insert("text-pcie-overhead", ratio(free.pcie, free.goodput));

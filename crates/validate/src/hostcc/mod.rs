@@ -13,22 +13,22 @@ mod setup;
 mod signals;
 mod tails;
 
-use crate::bench::{self, Seen};
+use crate::bench::{self, BenchRun};
 use crate::jobs::Cores;
-use crate::measured::Measured;
+use crate::measured::MeasuredRows;
 use crate::row::Row;
 use lab::Lab;
 pub(crate) use sensitivity::sensitivity;
 use setup::{Setup, WARM};
 
 /// The host at 3x with DDIO under DCTCP alone, with these keys of the path to memory as well.
-pub(crate) fn congested(keys: &'static str, quick: bool) -> Seen {
+pub(crate) fn congested(keys: &'static str, quick: bool) -> BenchRun {
     let setup = Setup { changed: (keys, ""), ..Setup::new(true, 3, quick) };
     bench::run("hostcc", &setup.text(), WARM, setup.end())
 }
 
 /// What can run by itself: its name, its rows.
-type Part = (&'static str, fn(&Lab, &mut Measured));
+type Part = (&'static str, fn(&Lab, &mut MeasuredRows));
 
 const PARTS: &[Part] = &[
     ("plant", plant::measure),
@@ -73,10 +73,10 @@ pub(crate) fn measure(
     part: Option<&str>,
     quick: bool,
     draw: bool,
-) -> (Measured, Vec<(String, String)>) {
+) -> (MeasuredRows, Vec<(String, String)>) {
     let wanted = |name: &str| part.is_none_or(|part| part == name);
     let measure = |lab: &Lab| {
-        let mut all = Measured::new();
+        let mut all = MeasuredRows::new();
         for (_, rows) in PARTS.iter().filter(|p| wanted(p.0)) {
             rows(lab, &mut all);
         }
@@ -87,12 +87,12 @@ pub(crate) fn measure(
     measure(&lab)
 }
 
-fn introduction(lab: &Lab, all: &mut Measured) {
+fn introduction(lab: &Lab, all: &mut MeasuredRows) {
     dctcp::introduction(lab, all);
     tails::introduction(lab, all);
 }
 
-fn text(lab: &Lab, all: &mut Measured) {
+fn text(lab: &Lab, all: &mut MeasuredRows) {
     dctcp::text(lab, all);
     claims::measure(lab, all);
     tails::text(lab, all);

@@ -1,7 +1,7 @@
 //! One run of the testbed and what is read off it.
 
 use super::setup::{HOST, Setup, Variant, WARM};
-use crate::bench::{Seen, run_looking};
+use crate::bench::{BenchRun, run_looking};
 use crate::order::Samples;
 use forebay_sim::{Inspection, MemoryState};
 use forebay_units::Time;
@@ -125,7 +125,7 @@ fn trace(states: &[MemoryState]) -> Vec<Point> {
     points
 }
 
-fn read(setup: &Setup, seen: &Seen) -> Outcome {
+fn read(setup: &Setup, seen: &BenchRun) -> Outcome {
     let memory = seen.record.memory.first().expect("one host has a path to memory");
     let ns = memory.span.as_ps() as f64 * 1e-3;
     let (sent_again, sent) = sent(setup, seen);
@@ -163,7 +163,7 @@ fn read(setup: &Setup, seen: &Seen) -> Outcome {
 const CORES: u32 = 8;
 
 /// Segments that the senders of data sent again in the measured part, and all that they sent.
-fn sent(setup: &Setup, seen: &Seen) -> (f64, f64) {
+fn sent(setup: &Setup, seen: &BenchRun) -> (f64, f64) {
     let mut sent = (0.0, 0.0);
     for after in seen.after.senders.iter().filter(|s| s.host as usize != HOST) {
         let before = seen.before.senders.iter().find(|s| s.flow == after.flow);

@@ -1,9 +1,11 @@
 //! The plant alone: frames at a steady rate into a host, each copied by one of four cores, and no transport.
 
 use super::lab::Lab;
-use crate::measured::Measured;
+use crate::measured::MeasuredRows;
 use forebay_host::memory::settings::{AntagonistSettings, DdioSettings, LINE};
-use forebay_host::memory::{Handling, Landed, MemoryPath, MemorySettings, Read, Totals};
+use forebay_host::memory::{
+    Handling, MemoryPath, MemorySettings, PacketInMemory, ReadBytes, Totals,
+};
 use forebay_units::{Span, Time};
 use forebay_wire::{FlowId, Packet};
 
@@ -16,7 +18,7 @@ const LINES: u64 = 65;
 const CELLS: [(u32, u8); 5] = [(2, 0), (3, 0), (3, 1), (3, 2), (3, 3)];
 
 /// What a steady supply of frames gives.
-struct Fed {
+struct SupplyResult {
     wait: f64,      // ns
     drain: f64,     // Gb/s on PCIe
     occupancy: f64, // lines
@@ -24,7 +26,7 @@ struct Fed {
 }
 
 /// All its rows.
-pub(super) fn measure(_lab: &Lab, all: &mut Measured) {
+pub(super) fn measure(_lab: &Lab, all: &mut MeasuredRows) {
     for (cores, level) in CELLS {
         // A frame every 300 ns is 107 Gb/s of goodput: more than any cell drains.
         let fed = feed(&host(false, cores), level, Some(Span::from_ns(300)));
@@ -83,9 +85,9 @@ impl Source {
                 self.path.offer(now, &Packet { flow, size: PACKET, ..Packet::default() });
                 self.next = self.spacing.map_or(Time::MAX, |spacing| now + spacing);
             }
-            while let Some(Landed { packet, .. }) = self.path.take_packet() {
+            while let Some(PacketInMemory { packet, .. }) = self.path.take_packet() {
                 self.path.replenish(1);
-                let read = Read { flow: packet.flow.0, bytes: PAYLOAD, upto: 0 };
+                let read = ReadBytes { flow: packet.flow.0, bytes: PAYLOAD, upto: 0 };
                 self.path.deliver(now, packet.flow.0, read, Handling::of(1));
             }
             while self.path.take_read().is_some() {}
@@ -95,7 +97,7 @@ impl Source {
 }
 
 /// 4 ms, of which the second half counts.
-fn feed(settings: &MemorySettings, level: u8, spacing: Option<Span>) -> Fed {
+fn feed(settings: &MemorySettings, level: u8, spacing: Option<Span>) -> SupplyResult {
     let mut source = Source::new(settings, spacing);
     source.path.set_level(Time::ZERO, level);
     let half = Time::ZERO + Span::from_ms(2);
@@ -108,7 +110,7 @@ fn feed(settings: &MemorySettings, level: u8, spacing: Option<Span>) -> Fed {
     let mapp = |of: &Totals| {
         of.antagonist_read.iter().chain(&of.antagonist_written).sum::<f64>() * LINE as f64
     };
-    Fed {
+    SupplyResult {
         wait: (to.wait - from.wait) / ns,
         drain: (to.entered - from.entered) * (LINE * 8) as f64 / ns,
         occupancy: (to.occupancy - from.occupancy) / ns,

@@ -7,10 +7,10 @@ use super::outcome::Outcome;
 use super::ratio;
 use super::setup::{Antagonist, Setup};
 use super::signals::share;
-use crate::measured::Measured;
+use crate::measured::MeasuredRows;
 
 /// All its rows.
-pub(super) fn measure(lab: &Lab, all: &mut Measured) {
+pub(super) fn measure(lab: &Lab, all: &mut MeasuredRows) {
     let run = |antagonist, cores| -> &Outcome {
         let antagonist = if cores == 0 { Antagonist::LocalReadWrite } else { antagonist };
         lab.see(&Setup { antagonist, mtu: 9000, traced: true, ..lab.setup(false, cores) })

@@ -4,7 +4,7 @@ use super::lab::Lab;
 use super::outcome::{Outcome, Point, WRITE_US};
 use super::ratio;
 use super::setup::{Control, HostCc, Setup};
-use crate::measured::Measured;
+use crate::measured::MeasuredRows;
 use crate::order::Samples;
 
 /// B_T on PCIe, Gb/s: 80 of goodput.
@@ -28,7 +28,7 @@ pub(super) fn ideas(lab: &Lab, echo: bool, local: bool) -> &Outcome {
 }
 
 /// Figure 8: I_S and B_S without hostCC.
-pub(super) fn figure_8(lab: &Lab, all: &mut Measured) {
+pub(super) fn figure_8(lab: &Lab, all: &mut MeasuredRows) {
     let [free, busy] = [0, 3].map(|cores| traced(lab, cores, Control::None));
     all.insert("fig8-idle-bandwidth", free.pcie);
     all.insert("fig8-idle-occupancy", free.occupancy);
@@ -40,7 +40,7 @@ pub(super) fn figure_8(lab: &Lab, all: &mut Measured) {
 }
 
 /// Figure 18: which idea does what.
-pub(super) fn figure_18(lab: &Lab, all: &mut Measured) {
+pub(super) fn figure_18(lab: &Lab, all: &mut MeasuredRows) {
     let dctcp = lab.base(false, 3);
     let (echo, local, both) =
         (ideas(lab, true, false), ideas(lab, false, true), ideas(lab, true, true));
@@ -61,7 +61,7 @@ pub(super) fn figure_18(lab: &Lab, all: &mut Measured) {
 }
 
 /// Figure 19: the steady state.
-pub(super) fn figure_19(lab: &Lab, all: &mut Measured) {
+pub(super) fn figure_19(lab: &Lab, all: &mut MeasuredRows) {
     let run = ideas(lab, true, true);
     let levels = run.level_share(3) + run.level_share(4);
     all.insert_saying("fig19-levels", levels, run.levels_said());

@@ -3,7 +3,7 @@
 use super::lab::Lab;
 use super::ratio;
 use super::setup::{Control, HostCc, Setup};
-use crate::measured::Measured;
+use crate::measured::MeasuredRows;
 use crate::order::{Percentile, Samples};
 
 /// Request and response sizes, with their names in the ids of rows.
@@ -18,7 +18,7 @@ pub(super) const ENOUGH_FOR_P9999: usize = 100_000;
 
 /// What runs beside an RPC.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Beside {
+pub(super) enum BackgroundLoad {
     /// 4 flows, no MApp.
     Flows,
     /// 4 flows and MApp at 3x.
@@ -35,20 +35,22 @@ pub(super) enum Beside {
 /// 60 to 100 us, are 1 % of the time.
 const RESTS: (u32, u32) = (5000, 2500);
 
-impl Beside {
+impl BackgroundLoad {
     pub const ALL: [Self; 3] = [Self::Flows, Self::Congested, Self::HostCc];
 }
 
 /// Latencies in us of RPCs of `size`, of all seeds together.
-pub(super) fn latencies(lab: &Lab, ddio: bool, beside: Beside, size: u32) -> Samples {
+pub(super) fn latencies(lab: &Lab, ddio: bool, beside: BackgroundLoad, size: u32) -> Samples {
     let (seeds, measured_ms) = effort(lab.quick, ddio, beside, size);
     let control = match beside {
-        Beside::HostCc | Beside::HostCcResting => Control::HostCc(HostCc::of(ddio)),
-        Beside::Flows | Beside::Congested | Beside::CongestedResting => Control::None,
+        BackgroundLoad::HostCc | BackgroundLoad::HostCcResting => Control::HostCc(HostCc::of(ddio)),
+        BackgroundLoad::Flows | BackgroundLoad::Congested | BackgroundLoad::CongestedResting => {
+            Control::None
+        }
     };
-    let cores = if beside == Beside::Flows { 0 } else { 3 };
+    let cores = if beside == BackgroundLoad::Flows { 0 } else { 3 };
     let rests = match beside {
-        Beside::CongestedResting | Beside::HostCcResting => RESTS,
+        BackgroundLoad::CongestedResting | BackgroundLoad::HostCcResting => RESTS,
         _ => (0, 0),
     };
     let mut all = Vec::new();
@@ -62,20 +64,20 @@ pub(super) fn latencies(lab: &Lab, ddio: bool, beside: Beside, size: u32) -> Sam
 
 /// Seeds, and measured milliseconds of each. A lost RPC takes 200 ms, so that 100,000 small ones at 3x take two minutes; with DDIO, of
 /// which no percentile beyond P99.9 is needed, a sixth will do.
-fn effort(quick: bool, ddio: bool, beside: Beside, size: u32) -> (u64, u32) {
+fn effort(quick: bool, ddio: bool, beside: BackgroundLoad, size: u32) -> (u64, u32) {
     match (quick, beside, size == 128) {
-        (true, Beside::Congested, _) => (1, 500),
-        (false, Beside::CongestedResting, _) => (2, 1000),
+        (true, BackgroundLoad::Congested, _) => (1, 500),
+        (false, BackgroundLoad::CongestedResting, _) => (2, 1000),
         (true, _, true) => (1, 150),
         (true, _, false) => (1, 100),
-        (false, Beside::Congested, true) => (if ddio { 4 } else { 24 }, 5000),
-        (false, Beside::Congested, false) => (4, 2500),
+        (false, BackgroundLoad::Congested, true) => (if ddio { 4 } else { 24 }, 5000),
+        (false, BackgroundLoad::Congested, false) => (4, 2500),
         (false, _, true) => (8, 800),
         (false, _, false) => (4, 400),
     }
 }
 
-fn percentile(lab: &Lab, ddio: bool, beside: Beside, size: u32, per_10_000: u32) -> Tail {
+fn percentile(lab: &Lab, ddio: bool, beside: BackgroundLoad, size: u32, per_10_000: u32) -> Tail {
     let samples = latencies(lab, ddio, beside, size);
     let (count, beyond) = (samples.len(), samples.beyond(per_10_000));
     Tail { count, beyond, percentile: samples.percentile(per_10_000) }
@@ -100,19 +102,19 @@ impl Tail {
 /// A percentile beside what is `beside`, the same at 0x, and the RPCs beyond either.
 fn with_and_free(
     lab: &Lab,
-    (ddio, beside, size): (bool, Beside, u32),
+    (ddio, beside, size): (bool, BackgroundLoad, u32),
     per_10_000: u32,
 ) -> ([Tail; 2], usize) {
-    let both = [beside, Beside::Flows].map(|b| percentile(lab, ddio, b, size, per_10_000));
+    let both = [beside, BackgroundLoad::Flows].map(|b| percentile(lab, ddio, b, size, per_10_000));
     (both, both[0].beyond.min(both[1].beyond))
 }
 
 /// Enters what congestion adds to a percentile, and how sure that is.
 fn added(
     lab: &Lab,
-    all: &mut Measured,
+    all: &mut MeasuredRows,
     id: String,
-    run: (bool, Beside, u32),
+    run: (bool, BackgroundLoad, u32),
     (per_10_000, unit): (u32, f64),
 ) {
     let ([with, free], beyond) = with_and_free(lab, run, per_10_000);
@@ -125,9 +127,9 @@ const US: f64 = 1.0;
 const MS: f64 = 1e3;
 
 /// Figure 4: what 3x adds to P99 and P99.9.
-pub(super) fn figure_4(lab: &Lab, all: &mut Measured) {
+pub(super) fn figure_4(lab: &Lab, all: &mut MeasuredRows) {
     for (size, name) in SIZES {
-        let run = (false, Beside::Congested, size);
+        let run = (false, BackgroundLoad::Congested, size);
         added(lab, all, format!("fig4-{name}-p99"), run, (9900, US));
         added(lab, all, format!("fig4-{name}-p999"), run, (9990, MS));
     }
@@ -137,11 +139,11 @@ pub(super) fn figure_4(lab: &Lab, all: &mut Measured) {
 }
 
 /// Figure 4's whiskers below P99: the least, over all sizes, of a percentile at 3x over that at 0x.
-fn whiskers(lab: &Lab, all: &mut Measured) {
+fn whiskers(lab: &Lab, all: &mut MeasuredRows) {
     for (name, per_10_000) in [("fig4-p50-least", 5000), ("fig4-p90-least", 9000)] {
         let inflations = SIZES.map(|(size, _)| {
             let of = |beside| latencies(lab, false, beside, size).percentile(per_10_000).value;
-            ratio(of(Beside::Congested), of(Beside::Flows))
+            ratio(of(BackgroundLoad::Congested), of(BackgroundLoad::Flows))
         });
         all.insert(name, inflations.into_iter().fold(f64::NAN, f64::min));
     }
@@ -166,19 +168,21 @@ fn refusing(lab: &Lab, size: u32) -> Tail {
 /// P99.9 at 3x under that reading over P99.9 at 0x, by size, and the RPCs beyond either.
 fn inflations_refusing(lab: &Lab) -> Vec<(f64, usize)> {
     let of = |(size, _)| {
-        let (with, free) = (refusing(lab, size), percentile(lab, false, Beside::Flows, size, 9990));
+        let (with, free) =
+            (refusing(lab, size), percentile(lab, false, BackgroundLoad::Flows, size, 9990));
         (ratio(with.percentile.value, free.percentile.value), with.beyond.min(free.beyond))
     };
     SIZES.map(of).to_vec()
 }
 
 /// Rows of figure 4 and of the introduction under that reading, which short runs have too few RPCs for.
-pub(super) fn threshold(lab: &Lab, all: &mut Measured) {
+pub(super) fn threshold(lab: &Lab, all: &mut MeasuredRows) {
     if lab.quick {
         return;
     }
     for (size, name) in SIZES {
-        let (with, free) = (refusing(lab, size), percentile(lab, false, Beside::Flows, size, 9990));
+        let (with, free) =
+            (refusing(lab, size), percentile(lab, false, BackgroundLoad::Flows, size, 9990));
         let added = (with.percentile.value - free.percentile.value) / MS;
         let beyond = with.beyond.min(free.beyond);
         all.insert_tail(format!("fig4-{name}-p999-threshold"), added, beyond, with.said(MS));
@@ -195,12 +199,12 @@ pub(super) fn threshold(lab: &Lab, all: &mut Measured) {
 
 /// P99.9 at 3x over P99.9 at 0x, and the RPCs beyond either.
 fn inflation(lab: &Lab, size: u32) -> (f64, usize) {
-    let ([with, free], beyond) = with_and_free(lab, (false, Beside::Congested, size), 9990);
+    let ([with, free], beyond) = with_and_free(lab, (false, BackgroundLoad::Congested, size), 9990);
     (ratio(with.percentile.value, free.percentile.value), beyond)
 }
 
 /// What the introduction says of tails.
-pub(super) fn introduction(lab: &Lab, all: &mut Measured) {
+pub(super) fn introduction(lab: &Lab, all: &mut MeasuredRows) {
     let inflations = SIZES.map(|(size, _)| inflation(lab, size));
     let beyond = inflations.map(|one| one.1).into_iter().min().unwrap_or(0);
     let most = |of: fn(f64, f64) -> f64| inflations.map(|one| one.0).into_iter().fold(f64::NAN, of);
@@ -209,25 +213,31 @@ pub(super) fn introduction(lab: &Lab, all: &mut Measured) {
 }
 
 /// Figure 12: hostCC.
-pub(super) fn figure_12(lab: &Lab, all: &mut Measured) {
-    added(lab, all, "fig12-128B-p99".into(), (false, Beside::HostCc, 128), (9900, US));
+pub(super) fn figure_12(lab: &Lab, all: &mut MeasuredRows) {
+    added(lab, all, "fig12-128B-p99".into(), (false, BackgroundLoad::HostCc, 128), (9900, US));
     for (size, name) in SIZES {
         let p99 = |beside| percentile(lab, false, beside, size, 9900);
-        let tails = [Beside::Flows, Beside::HostCc, Beside::Congested].map(p99);
+        let tails =
+            [BackgroundLoad::Flows, BackgroundLoad::HostCc, BackgroundLoad::Congested].map(p99);
         let beyond = tails.map(|tail| tail.beyond).into_iter().min().unwrap_or(0);
         let [free, with, without] = tails.map(|tail| tail.percentile.value);
         let value = ratio(with - free, without - free);
         all.insert_tail(format!("fig12-{name}-p99-less"), value, beyond, String::new());
-        timeouts(lab, all, format!("fig12-{name}-p999"), (false, Beside::HostCc, size));
+        timeouts(lab, all, format!("fig12-{name}-p999"), (false, BackgroundLoad::HostCc, size));
     }
-    let resting = |size| (false, Beside::HostCcResting, size);
+    let resting = |size| (false, BackgroundLoad::HostCcResting, size);
     added(lab, all, "fig12-128B-p99-resting".into(), resting(128), (9900, US));
     if lab.quick {
         return;
     }
     for (size, name) in SIZES {
         let p99 = |beside| percentile(lab, false, beside, size, 9900);
-        let tails = [Beside::Flows, Beside::HostCcResting, Beside::CongestedResting].map(p99);
+        let tails = [
+            BackgroundLoad::Flows,
+            BackgroundLoad::HostCcResting,
+            BackgroundLoad::CongestedResting,
+        ]
+        .map(p99);
         let beyond = tails.map(|tail| tail.beyond).into_iter().min().unwrap_or(0);
         let [free, with, without] = tails.map(|tail| tail.percentile.value);
         let value = ratio(with - free, without - free);
@@ -237,22 +247,23 @@ pub(super) fn figure_12(lab: &Lab, all: &mut Measured) {
 }
 
 /// Figure 15: DDIO on.
-pub(super) fn figure_15(lab: &Lab, all: &mut Measured) {
+pub(super) fn figure_15(lab: &Lab, all: &mut MeasuredRows) {
     let run = |beside| (true, beside, 128);
-    added(lab, all, "fig15-dctcp-p99".into(), run(Beside::Congested), (9900, US));
-    added(lab, all, "fig15-dctcp-p999".into(), run(Beside::Congested), (9990, MS));
-    added(lab, all, "fig15-hostcc-p99".into(), run(Beside::HostCc), (9900, US));
+    added(lab, all, "fig15-dctcp-p99".into(), run(BackgroundLoad::Congested), (9900, US));
+    added(lab, all, "fig15-dctcp-p999".into(), run(BackgroundLoad::Congested), (9990, MS));
+    added(lab, all, "fig15-hostcc-p99".into(), run(BackgroundLoad::HostCc), (9900, US));
     for (size, name) in SIZES {
-        timeouts(lab, all, format!("fig15-{name}-p999"), (true, Beside::HostCc, size));
+        timeouts(lab, all, format!("fig15-{name}-p999"), (true, BackgroundLoad::HostCc, size));
     }
-    let resting = |size| (true, Beside::HostCcResting, size);
+    let resting = |size| (true, BackgroundLoad::HostCcResting, size);
     added(lab, all, "fig15-hostcc-p99-resting".into(), resting(128), (9900, US));
     for (size, name) in SIZES.iter().filter(|_| !lab.quick) {
         timeouts(lab, all, format!("fig15-{name}-p999-resting"), resting(*size));
     }
     for (size, name) in &SIZES[1..] {
         let [on, off] = [true, false].map(|ddio| {
-            let ([with, free], beyond) = with_and_free(lab, (ddio, Beside::Congested, *size), 9900);
+            let ([with, free], beyond) =
+                with_and_free(lab, (ddio, BackgroundLoad::Congested, *size), 9900);
             (with.percentile.value - free.percentile.value, beyond)
         });
         let value = ratio(on.0, off.0);
@@ -261,8 +272,8 @@ pub(super) fn figure_15(lab: &Lab, all: &mut Measured) {
 }
 
 /// P99 in us of RPCs of 128 B at 3x with twice our NIC buffer over that with ours.
-pub(super) fn text(lab: &Lab, all: &mut Measured) {
-    let ours = percentile(lab, false, Beside::Congested, 128, 9900);
+pub(super) fn text(lab: &Lab, all: &mut MeasuredRows) {
+    let ours = percentile(lab, false, BackgroundLoad::Congested, 128, 9900);
     let changed = ("nic_buffer = \"768KB\"\n", "");
     let measured_ms = if lab.quick { 500 } else { 5000 };
     let setup = Setup { rpc: Some(128), changed, measured_ms, ..lab.setup(false, 3) };
@@ -273,7 +284,12 @@ pub(super) fn text(lab: &Lab, all: &mut Measured) {
 }
 
 /// Enters P99.9 under hostCC in ms.
-fn timeouts(lab: &Lab, all: &mut Measured, id: String, (ddio, beside, size): (bool, Beside, u32)) {
+fn timeouts(
+    lab: &Lab,
+    all: &mut MeasuredRows,
+    id: String,
+    (ddio, beside, size): (bool, BackgroundLoad, u32),
+) {
     let tail = percentile(lab, ddio, beside, size, 9990);
     all.insert_tail(id, tail.percentile.value / MS, tail.beyond, tail.said(MS));
 }

@@ -4,13 +4,13 @@
 
 mod path;
 
-use crate::Measured;
+use crate::MeasuredRows;
 use crate::jobs::{Cores, Job};
 use path::Path;
 use serde::Deserialize;
 
 /// Runs all of them. `quick` takes two repeats of each.
-pub(crate) fn measure(cores: &Cores<'_>, quick: bool) -> Measured {
+pub(crate) fn measure(cores: &Cores<'_>, quick: bool) -> MeasuredRows {
     let job = |path: Path| -> Job {
         let repeats = if quick { 2 } else { path.repeats };
         Box::new(move |all| compare(&path, repeats, all))
@@ -19,7 +19,7 @@ pub(crate) fn measure(cores: &Cores<'_>, quick: bool) -> Measured {
 }
 
 /// The mean of every quantity over the repeats of one path.
-fn compare(path: &Path, repeats: u64, all: &mut Measured) {
+fn compare(path: &Path, repeats: u64, all: &mut MeasuredRows) {
     let repeats: Vec<Repeat> = (0..repeats).map(|nth| path.run(nth)).collect();
     let mut put = |quantity: &str, of: fn(&Repeat) -> f64| {
         let mean = repeats.iter().map(of).sum::<f64>() / repeats.len() as f64;

@@ -1,7 +1,7 @@
 //! Repair of losses without pauses: goodput of go-back-N and of selective repeat.
 
 use crate::bench::run;
-use crate::measured::Measured;
+use crate::measured::MeasuredRows;
 
 /// 200 ms, all of which count but the first.
 const SPAN: (f64, f64) = (1e-3, 200e-3);
@@ -25,7 +25,7 @@ fn goodput(recovery: &str, loss: &str, most: &str) -> f64 {
     acked(&seen.after) - acked(&seen.before)
 }
 
-pub(super) fn measure(measured: &mut Measured) {
+pub(super) fn measure(measured: &mut MeasuredRows) {
     for (id, recovery, most) in [
         ("gbn", "go-back-n", "110KB"),
         ("irn", "selective", "110KB"),

@@ -1,8 +1,8 @@
 //! Messages: alone, of every size, and many to one.
 
 use super::setup::{Law, PORT, Setup, messages};
-use crate::bench::{Seen, run};
-use crate::measured::Measured;
+use crate::bench::{BenchRun, run};
+use crate::measured::MeasuredRows;
 
 /// Senders and the size of each one's message.
 pub(super) const INCASTS: [(u32, &str); 4] =
@@ -15,7 +15,7 @@ const SIZES: [&str; 7] = ["1KB", "10KB", "64KB", "100KB", "500KB", "1MB", "10MB"
 const END: f64 = 20e-3;
 
 /// A message of every size in an empty network; returns how many packets were lost.
-pub(super) fn lone(law: Law, measured: &mut Measured) -> f64 {
+pub(super) fn lone(law: Law, measured: &mut MeasuredRows) -> f64 {
     let mut all = 0.0;
     for size in SIZES {
         let seen = run("rdma", &Setup::new(law, 1, messages(1, size)).text(), 0.0, END);
@@ -30,7 +30,7 @@ pub(super) fn lone(law: Law, measured: &mut Measured) -> f64 {
 }
 
 /// When the last byte of all was delivered, and when it would have been at the line rate; s. `None`: it never was.
-fn last(seen: &Seen) -> Option<(f64, f64)> {
+fn last(seen: &BenchRun) -> Option<(f64, f64)> {
     let flows = &seen.record.flows;
     let mut end: f64 = 0.0;
     let mut ideal = 0.0;
@@ -45,7 +45,7 @@ fn last(seen: &Seen) -> Option<(f64, f64)> {
 const ALONE: f64 = 2e-6 + 1048.0 * 8.0 / super::setup::LINE;
 
 /// Returns how many packets were lost.
-pub(super) fn incast(law: Law, senders: u32, size: &str, measured: &mut Measured) -> f64 {
+pub(super) fn incast(law: Law, senders: u32, size: &str, measured: &mut MeasuredRows) -> f64 {
     let id = |what: &str| format!("incast-{senders}-{size}-{}-{what}", law.name());
     let setup = Setup { every: Some("1us"), ..Setup::new(law, senders, messages(senders, size)) };
     let seen = run("rdma", &setup.text(), 0.0, END);
@@ -65,7 +65,7 @@ pub(super) fn incast(law: Law, senders: u32, size: &str, measured: &mut Measured
 }
 
 /// 32 to 1 into a switch that has to pause.
-pub(super) fn small(law: Law, measured: &mut Measured) {
+pub(super) fn small(law: Law, measured: &mut MeasuredRows) {
     let id = |what: &str| format!("small-{}-{what}", law.name());
     let setup = Setup { buffer: "3MB", ..Setup::new(law, 32, messages(32, "500KB")) };
     let seen = run("rdma", &setup.text(), 0.0, END);
@@ -75,6 +75,6 @@ pub(super) fn small(law: Law, measured: &mut Measured) {
     measured.insert(id("resumed"), still as f64);
 }
 
-fn pauses(seen: &Seen) -> f64 {
+fn pauses(seen: &BenchRun) -> f64 {
     seen.record.ports.iter().map(|port| port.pause_frames_sent).sum::<u64>() as f64
 }

@@ -9,7 +9,7 @@ mod rest;
 mod setup;
 
 use crate::jobs::{Cores, Job};
-use crate::measured::Measured;
+use crate::measured::MeasuredRows;
 use crate::row::Row;
 use setup::Law;
 
@@ -32,7 +32,7 @@ pub(crate) fn measure(
     part: Option<&str>,
     _quick: bool,
     draw: bool,
-) -> (Measured, Vec<(String, String)>) {
+) -> (MeasuredRows, Vec<(String, String)>) {
     let wanted = |name: &str| part.is_none_or(|part| part == name);
     let mut jobs: Vec<Job> = Vec::new();
     if wanted("dcqcn40") {
@@ -51,7 +51,7 @@ pub(crate) fn measure(
 }
 
 /// The scenarios of one law, and what was lost in all of them.
-fn of_law(law: Law, part: Option<&str>, measured: &mut Measured) {
+fn of_law(law: Law, part: Option<&str>, measured: &mut MeasuredRows) {
     let wanted = |name: &str| part.is_none_or(|part| part == name);
     let mut lost = 0.0;
     for rest in rest::RESTS {

@@ -3,7 +3,7 @@
 use super::messages::INCASTS;
 use super::rest::RESTS;
 use super::setup::{Law, PORT, Setup, messages};
-use crate::bench::{Seen, run};
+use crate::bench::{BenchRun, run};
 use crate::plot::{Line, Panel, plot};
 use forebay_record::{Quantity, Series};
 
@@ -93,7 +93,7 @@ fn spread(rates: &[&Series]) -> Vec<Line<'static>> {
 }
 
 /// Sum over all ports of the share of time for which each was paused.
-fn total(seen: &Seen, paused: &[&Series]) -> Line<'static> {
+fn total(seen: &BenchRun, paused: &[&Series]) -> Line<'static> {
     let queue = seen.series(&format!("{PORT} queue")).expect("it is sampled");
     let mut points: Vec<(f64, f64)> = ms(queue).map(|(at, _)| (at, 0.0)).collect();
     for series in paused {

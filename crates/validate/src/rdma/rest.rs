@@ -1,27 +1,27 @@
 //! Long flows at rest: shares, queues and marks.
 
 use super::setup::{LINE, Law, PORT, Setup, long};
-use crate::bench::{Seen, mean, run};
-use crate::measured::Measured;
+use crate::bench::{BenchRun, mean, run};
+use crate::measured::MeasuredRows;
 use crate::order::Samples;
 use forebay_record::jain;
 
 /// Long flows that begin together or one after the other.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rest {
+pub(super) struct LongFlows {
     pub figure: &'static str,
     pub flows: u32,
     pub stagger_ms: u32,
 }
 
-pub(super) const RESTS: [Rest; 4] = [
-    Rest { figure: "two", flows: 2, stagger_ms: 0 },
-    Rest { figure: "staggered-2", flows: 2, stagger_ms: 2 },
-    Rest { figure: "staggered-4", flows: 4, stagger_ms: 2 },
-    Rest { figure: "eight", flows: 8, stagger_ms: 0 },
+pub(super) const RESTS: [LongFlows; 4] = [
+    LongFlows { figure: "two", flows: 2, stagger_ms: 0 },
+    LongFlows { figure: "staggered-2", flows: 2, stagger_ms: 2 },
+    LongFlows { figure: "staggered-4", flows: 4, stagger_ms: 2 },
+    LongFlows { figure: "eight", flows: 8, stagger_ms: 0 },
 ];
 
-impl Rest {
+impl LongFlows {
     pub fn part(self) -> &'static str {
         self.figure.split('-').next().unwrap_or(self.figure)
     }
@@ -35,7 +35,7 @@ impl Rest {
 pub(super) const SPAN: (f64, f64) = (40e-3, 60e-3);
 
 /// Measures one law; returns how many packets were lost.
-pub(super) fn measure(law: Law, rest: Rest, measured: &mut Measured) -> f64 {
+pub(super) fn measure(law: Law, rest: LongFlows, measured: &mut MeasuredRows) -> f64 {
     let (figure, name) = (rest.figure, law.name());
     let setup = Setup { every: Some("1us"), ..rest.setup(law) };
     let seen = run("rdma", &setup.text(), SPAN.0, SPAN.1);
@@ -64,7 +64,7 @@ pub(super) fn measure(law: Law, rest: Rest, measured: &mut Measured) -> f64 {
 }
 
 /// PowerTCP with the bound of its public code on what comes in.
-fn bounded_power(rest: Rest, measured: &mut Measured) {
+fn bounded_power(rest: LongFlows, measured: &mut MeasuredRows) {
     let params =
         Some("params = { form = \"int\", gamma = 0.9, flows = 10, least_current = 0.5 }\n");
     let setup = Setup { every: Some("1us"), params, ..rest.setup(Law::PowerTcp) };
@@ -76,7 +76,7 @@ fn bounded_power(rest: Rest, measured: &mut Measured) {
     measured.insert(format!("{figure}-powertcp-queue-bounded"), mean(queue(&seen).values()));
 }
 
-fn plain_timely(rest: Rest, measured: &mut Measured) {
+fn plain_timely(rest: LongFlows, measured: &mut MeasuredRows) {
     let params = Some("params = { form = \"plain\", delta = \"100Mbps\" }\n");
     let setup = Setup { params, ..rest.setup(Law::Timely) };
     let seen = run("rdma", &setup.text(), SPAN.0, SPAN.1);
@@ -86,7 +86,7 @@ fn plain_timely(rest: Rest, measured: &mut Measured) {
 }
 
 /// The queue of patched TIMELY grows with the number of flows.
-pub(super) fn timely_line(measured: &mut Measured) {
+pub(super) fn timely_line(measured: &mut MeasuredRows) {
     let queue = |figure: &str| measured.number(&format!("{figure}-timely-queue"));
     let all = (queue("two"), queue("staggered-4"), queue("eight"));
     if let (Some(two), Some(four), Some(eight)) = all {
@@ -95,7 +95,7 @@ pub(super) fn timely_line(measured: &mut Measured) {
 }
 
 /// One flow alone.
-pub(super) fn lone(law: Law, measured: &mut Measured) -> f64 {
+pub(super) fn lone(law: Law, measured: &mut MeasuredRows) -> f64 {
     let setup = Setup::new(law, 1, long(1, 0));
     let seen = run("rdma", &setup.text(), SPAN.0, SPAN.1);
     measured.insert(format!("lone-{}-share", law.name()), share(&seen));
@@ -103,7 +103,7 @@ pub(super) fn lone(law: Law, measured: &mut Measured) -> f64 {
 }
 
 /// The setting of DCQCN's own paper.
-pub(super) fn published_dcqcn(measured: &mut Measured) {
+pub(super) fn published_dcqcn(measured: &mut MeasuredRows) {
     let mut above = Vec::new();
     for flows in [2u32, 4, 8, 10] {
         let setup = Setup { every: Some("1us"), ..Setup::new(Law::Dcqcn, flows, long(flows, 0)) };
@@ -127,25 +127,25 @@ pub(super) fn published_dcqcn(measured: &mut Measured) {
 const KMIN: f64 = 5.0;
 
 /// Payload acknowledged per second by each flow in the measured part.
-fn rates(seen: &Seen) -> Vec<f64> {
+fn rates(seen: &BenchRun) -> Vec<f64> {
     let acked = |flow: u32| seen.before.senders.iter().find(|s| s.flow == flow).map(|s| s.acked);
     let each = seen.after.senders.iter();
     each.map(|s| (s.acked - acked(s.flow).unwrap_or(0)) as f64 / seen.seconds()).collect()
 }
 
 /// Rate of the receiver's port over its line rate.
-fn share(seen: &Seen) -> f64 {
+fn share(seen: &BenchRun) -> f64 {
     seen.sent_bytes(PORT) * 8.0 / (LINE * seen.seconds())
 }
 
 /// Per cent of the data packets at the receiver's port.
-fn marks(seen: &Seen) -> f64 {
+fn marks(seen: &BenchRun) -> f64 {
     let (marked, sent) = seen.marked_and_sent(PORT);
     marked / sent * 100.0
 }
 
 /// Samples of the receiver's queue in the measured part, KB.
-fn queue(seen: &Seen) -> Samples {
+fn queue(seen: &BenchRun) -> Samples {
     let series = seen.series(&format!("{PORT} queue")).expect("it is sampled");
     Samples::new(seen.measured(series).map(|(_, bytes)| bytes / 1e3).collect())
 }

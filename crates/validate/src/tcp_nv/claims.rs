@@ -2,9 +2,9 @@
 
 use super::settings::{Law, Settings, Stack};
 use super::star::{PORT, bulk, rpcs, star};
-use crate::bench::{Seen, Times, run, run_looking};
+use crate::bench::{BenchRun, Times, run, run_looking};
 use crate::jobs::Job;
-use crate::measured::Measured;
+use crate::measured::MeasuredRows;
 use forebay_record::{Quantity, Series};
 use std::ops::RangeInclusive;
 
@@ -37,14 +37,14 @@ pub(super) fn jobs(settings: &Settings, quick: bool) -> Vec<Job> {
 }
 
 /// What the sampled flows of a host get together in the measured part, in Gb/s.
-fn rate(seen: &Seen, from: &str) -> f64 {
+fn rate(seen: &BenchRun, from: &str) -> f64 {
     let label = format!(" {from}->");
     let own = |s: &&Series| s.quantity == Quantity::FlowRate && s.name.contains(&label);
     seen.record.series.iter().filter(own).map(|series| seen.mean_of(series)).sum()
 }
 
 /// An NV flow beside a BIC flow, as near to the receiver as it and much nearer.
-fn mixed(settings: &Settings, quick: bool, all: &mut Measured) {
+fn mixed(settings: &Settings, quick: bool, all: &mut MeasuredRows) {
     let share = |far: bool, warm: f64, end: f64| {
         let distance = if far {
             "[[fabric.override]]\nwhere = \"host[2]-tor\"\ndelay = \"9900us\"\n"
@@ -68,7 +68,7 @@ fn mixed(settings: &Settings, quick: bool, all: &mut Measured) {
 }
 
 /// How many flows run without a loss once they have started.
-fn loss_free(settings: &Settings, quick: bool, all: &mut Measured) {
+fn loss_free(settings: &Settings, quick: bool, all: &mut MeasuredRows) {
     let end = if quick { 0.3 } else { 1.2 };
     let lossless = |flows: u32, buffer: &str| {
         let text = format!(
@@ -93,7 +93,7 @@ fn loss_free(settings: &Settings, quick: bool, all: &mut Measured) {
 }
 
 /// Four NV flows whose ACKs share ports with BIC flows.
-fn reverse(settings: &Settings, quick: bool, all: &mut Measured) {
+fn reverse(settings: &Settings, quick: bool, all: &mut MeasuredRows) {
     let end = if quick { 0.3 } else { 2.0 };
     let goodput = |congested: bool, switch: &str, keys: &str, params: &str| {
         let mut against = String::new();
@@ -126,7 +126,7 @@ fn reverse(settings: &Settings, quick: bool, all: &mut Measured) {
 }
 
 /// A flow that may have 20 segments in flight, and one that may have 40, where the path holds 86.
-fn slope(settings: &Settings, all: &mut Measured) {
+fn slope(settings: &Settings, all: &mut MeasuredRows) {
     let [one, two] = [20, 40].map(|segments| {
         let window = format!("receive_window = \"{}B\"\n", segments * 1448);
         let text = format!(
@@ -141,7 +141,7 @@ fn slope(settings: &Settings, all: &mut Measured) {
 }
 
 /// One NV flow with the offloads of a real host.
-fn offload(settings: &Settings, quick: bool, all: &mut Measured) {
+fn offload(settings: &Settings, quick: bool, all: &mut MeasuredRows) {
     let end = if quick { 0.35 } else { 2.0 };
     let run_with = |host: &str, settings: &Settings| {
         let text = format!(
@@ -168,7 +168,7 @@ fn offload(settings: &Settings, quick: bool, all: &mut Measured) {
 }
 
 /// Large RPCs with and without pacing where the round trip is long, and without where it is short.
-fn bursts(settings: &Settings, quick: bool, all: &mut Measured) {
+fn bursts(settings: &Settings, quick: bool, all: &mut MeasuredRows) {
     let end = if quick { 0.5 } else { 4.0 };
     let drops = |rtt: u32, host: &str| {
         let text = format!(
@@ -190,7 +190,7 @@ fn bursts(settings: &Settings, quick: bool, all: &mut Measured) {
 }
 
 /// RPCs of ten packets, which are over before NV knows anything.
-fn short(settings: &Settings, quick: bool, all: &mut Measured) {
+fn short(settings: &Settings, quick: bool, all: &mut MeasuredRows) {
     let end = if quick { 0.35 } else { 2.0 };
     let [bic, nv] = Law::BOTH.map(|law| {
         let text = format!(
@@ -205,7 +205,7 @@ fn short(settings: &Settings, quick: bool, all: &mut Measured) {
 }
 
 /// Short RPCs, each a flow of its own. A host's next flow starts when its last is delivered.
-fn short_alone(settings: &Settings, quick: bool, all: &mut Measured) {
+fn short_alone(settings: &Settings, quick: bool, all: &mut MeasuredRows) {
     let rounds = if quick { 100 } else { 500 };
     let mut flows = String::from("[[traffic]]\nkind = \"list\"\nflows = [\n");
     for round in 0..rounds {
@@ -235,7 +235,7 @@ fn short_alone(settings: &Settings, quick: bool, all: &mut Measured) {
 }
 
 /// So many flows beside as many whose round trips are ten times as long, a host each.
-fn unfair(each: u32, settings: &Settings, quick: bool, all: &mut Measured) {
+fn unfair(each: u32, settings: &Settings, quick: bool, all: &mut MeasuredRows) {
     let end = if quick { 0.8 } else { 5.0 };
     let (near, far) = (1..=each, each + 1..=2 * each);
     let distances: String = far
@@ -259,7 +259,7 @@ fn unfair(each: u32, settings: &Settings, quick: bool, all: &mut Measured) {
 }
 
 /// Eight bulk flows at another round trip, with a buffer of one bandwidth-delay product or more.
-fn range(rtt_us: u32, settings: &Settings, quick: bool, all: &mut Measured) {
+fn range(rtt_us: u32, settings: &Settings, quick: bool, all: &mut MeasuredRows) {
     let buffer = (u64::from(rtt_us) * 1250).max(512_000);
     // A hundred round trips to settle, and as long again.
     let rounds = f64::from(rtt_us) * 1e-6 * if quick { 30.0 } else { 100.0 };
@@ -278,7 +278,7 @@ fn range(rtt_us: u32, settings: &Settings, quick: bool, all: &mut Measured) {
 }
 
 /// A thousand hosts that send 100 KB to random others.
-fn thousand_hosts(settings: &Settings, all: &mut Measured) {
+fn thousand_hosts(settings: &Settings, all: &mut MeasuredRows) {
     let end = 0.04;
     let [bic, nv] = Law::BOTH.map(|law| {
         let text = format!(

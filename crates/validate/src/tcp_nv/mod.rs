@@ -11,7 +11,7 @@ mod star;
 mod table;
 
 use crate::jobs::{Cores, Job};
-use crate::measured::Measured;
+use crate::measured::MeasuredRows;
 use crate::row::Row;
 pub(crate) use choice::sensitivity;
 pub(crate) use pictures::pictures;
@@ -40,14 +40,14 @@ pub(crate) fn part_of(row: &Row) -> &str {
 }
 
 /// Runs all parts, or one, under each reading. A row that depends on no reading has the number of the first.
-pub(crate) fn measure(cores: &Cores<'_>, part: Option<&str>, quick: bool) -> Measured {
+pub(crate) fn measure(cores: &Cores<'_>, part: Option<&str>, quick: bool) -> MeasuredRows {
     let ids: BTreeSet<String> = crate::rows("tcp-nv").into_iter().map(|row| row.id).collect();
     let mut jobs: Vec<Job> = Vec::new();
     for (at, (end, settings)) in READINGS.into_iter().enumerate() {
         for job in of_settings(&settings, part, quick) {
             let ids = ids.clone();
             jobs.push(Box::new(move |all| {
-                let mut own = Measured::new();
+                let mut own = MeasuredRows::new();
                 job(&mut own);
                 all.extend(own.renamed(|id| {
                     let under = format!("{id}{end}");
@@ -83,7 +83,7 @@ fn of_settings(settings: &Settings, part: Option<&str>, quick: bool) -> Vec<Job>
 }
 
 /// Rows of the 10 Gb/s table, and of its orderings.
-fn table_rows(settings: &Settings, quick: bool, all: &mut Measured) {
+fn table_rows(settings: &Settings, quick: bool, all: &mut MeasuredRows) {
     let column = |law, flows| table::column(law, flows, settings, quick);
     let few = |law| table::Column::mean(&[2, 8, 32].map(|flows| column(law, flows)));
     for (label, columns) in
@@ -108,7 +108,7 @@ fn table_rows(settings: &Settings, quick: bool, all: &mut Measured) {
 }
 
 /// Enters a value, which may rest on a percentile with so many RPCs beyond it.
-fn enter(all: &mut Measured, id: String, value: f64, beyond: Option<usize>) {
+fn enter(all: &mut MeasuredRows, id: String, value: f64, beyond: Option<usize>) {
     match beyond {
         Some(beyond) => all.insert_tail(id, value, beyond, String::new()),
         None => all.insert(id, value),

@@ -3,8 +3,8 @@
 use super::router;
 use super::settings::{CHOSEN, Law};
 use super::star::PORT;
-use crate::bench::Seen;
-use crate::measured::Measured;
+use crate::bench::BenchRun;
+use crate::measured::MeasuredRows;
 use crate::plot::{Line, Panel, plot};
 use crate::row_chart::{RowChart, RowPanel};
 use forebay_record::{Quantity, Series};
@@ -13,14 +13,14 @@ use forebay_record::{Quantity, Series};
 const SPAN_MS: f64 = 200.0;
 
 /// Those over time, which need runs of their own, unless a part was asked for that is not theirs; and the table, if it was measured.
-pub(crate) fn pictures(measured: &Measured, part: Option<&str>) -> Vec<(String, String)> {
+pub(crate) fn pictures(measured: &MeasuredRows, part: Option<&str>) -> Vec<(String, String)> {
     let mut all = if part.is_none_or(|part| part == "router") { over_time() } else { Vec::new() };
     all.extend(table(measured));
     all
 }
 
 /// The 10 Gb/s table as bars, with the deck's numbers: latencies, and the rest.
-fn table(measured: &Measured) -> Vec<(String, String)> {
+fn table(measured: &MeasuredRows) -> Vec<(String, String)> {
     let rows = crate::rows("tcp-nv");
     // BIC's numbers differ little between the readings; those of pad 6 have its columns to choose by.
     let columns =
@@ -66,7 +66,7 @@ fn table(measured: &Measured) -> Vec<(String, String)> {
 fn over_time() -> Vec<(String, String)> {
     let [large, small] = ["1200KB", "175KB"]
         .map(|buffer| Law::BOTH.map(|law| router::seen(law, buffer, &CHOSEN, true)));
-    let queue = |seen: &[Seen; 2]| {
+    let queue = |seen: &[BenchRun; 2]| {
         seen.iter()
             .map(|s| s.series(&format!("{PORT} queue")).map_or(vec![], |q| points(s, q, 1500.0)))
             .collect::<Vec<_>>()
@@ -82,7 +82,7 @@ fn over_time() -> Vec<(String, String)> {
         ],
     );
     let flow = |quantity: Quantity, unit: f64| {
-        let of = |s: &Seen| {
+        let of = |s: &BenchRun| {
             let series = s.record.series.iter().find(|one| one.quantity == quantity);
             series.map_or(vec![], |one| points(s, one, unit))
         };
@@ -113,7 +113,7 @@ fn both<'a>(label: &'a str, range: (f64, f64), lines: &[Vec<(f64, f64)>]) -> Pan
 }
 
 /// Points from the end of the warm-up on: ms, and values in `unit`.
-fn points(seen: &Seen, series: &Series, unit: f64) -> Vec<(f64, f64)> {
+fn points(seen: &BenchRun, series: &Series, unit: f64) -> Vec<(f64, f64)> {
     let ms = |at: &forebay_units::Time| at.as_ps() as f64 / 1e9 - seen.warm() * 1e3;
     let all = series.at.iter().zip(&series.values).map(|(at, value)| (ms(at), value / unit));
     all.filter(|p| (0.0..=SPAN_MS).contains(&p.0)).collect()

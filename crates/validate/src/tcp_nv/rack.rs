@@ -2,7 +2,7 @@
 
 use super::settings::{Law, Settings, Stack};
 use crate::bench::run;
-use crate::measured::Measured;
+use crate::measured::MeasuredRows;
 use forebay_record::Quantity;
 
 /// Settings that the deck leaves open here; rows of this file are `assumed`.
@@ -57,7 +57,7 @@ pub(super) fn measure(
     pause: bool,
     settings: &Settings,
     quick: bool,
-    all: &mut Measured,
+    all: &mut MeasuredRows,
 ) {
     let test = if pause { "pause" } else { "rack" };
     let cells = Law::BOTH.map(|law| cell(law, per_host, pause, settings, quick));

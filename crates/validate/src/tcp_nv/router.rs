@@ -2,8 +2,8 @@
 
 use super::settings::{Law, Settings, Stack};
 use super::star::{PORT, rpcs, star};
-use crate::bench::{Seen, run};
-use crate::measured::Measured;
+use crate::bench::{BenchRun, run};
+use crate::measured::MeasuredRows;
 use forebay_record::Quantity;
 use forebay_units::{Span, Time};
 
@@ -11,7 +11,7 @@ use forebay_units::{Span, Time};
 const RTT_US: u32 = 100;
 
 /// A run of 128 flows with RPCs of 1 to 8 MB; flow 0 is sampled, and so is the queue.
-pub(super) fn seen(law: Law, buffer: &str, settings: &Settings, quick: bool) -> Seen {
+pub(super) fn seen(law: Law, buffer: &str, settings: &Settings, quick: bool) -> BenchRun {
     let (warm, end): (f64, f64) = if quick { (0.3, 0.6) } else { (0.5, 3.5) };
     let text = format!(
         "{}{}{}[output]\nwarmup = \"{}ms\"\nqueues = {{ every = \"100us\", where = \"tor\" }}\n\
@@ -25,7 +25,7 @@ pub(super) fn seen(law: Law, buffer: &str, settings: &Settings, quick: bool) -> 
 }
 
 /// Rows of both buffers, and those of the bursts.
-pub(super) fn measure(settings: &Settings, quick: bool, all: &mut Measured) {
+pub(super) fn measure(settings: &Settings, quick: bool, all: &mut MeasuredRows) {
     let mut peaks = Vec::new();
     for buffer in ["1200KB", "175KB"] {
         let mut drops = Vec::new();
@@ -49,7 +49,7 @@ pub(super) fn measure(settings: &Settings, quick: bool, all: &mut Measured) {
 
 /// The largest number of bytes in flight of the sampled flow, and the share of its largest 1 % of samples that lie within
 /// 10 round trips of the start of an RPC.
-fn bursts(seen: &Seen) -> (f64, f64) {
+fn bursts(seen: &BenchRun) -> (f64, f64) {
     let record = &seen.record;
     let series = record.series.iter().find(|s| s.quantity == Quantity::InFlight);
     let series = series.expect("the first flow is sampled");

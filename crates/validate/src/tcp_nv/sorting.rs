@@ -3,12 +3,12 @@
 use super::rack::{HOST, JITTER};
 use super::settings::{Law, Settings, Stack};
 use crate::bench::run;
-use crate::measured::Measured;
+use crate::measured::MeasuredRows;
 
 /// Time in seconds, retransmissions, timeouts.
 type Job = [f64; 3];
 
-pub(super) fn measure(settings: &Settings, quick: bool, all: &mut Measured) {
+pub(super) fn measure(settings: &Settings, quick: bool, all: &mut MeasuredRows) {
     let cubic = shuffle("law = \"cubic\"\n", settings, quick);
     let over = |job: Job| -> Job { std::array::from_fn(|i| job[i] / cubic[i]) };
     for law in Law::BOTH {

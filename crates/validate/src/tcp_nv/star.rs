@@ -1,6 +1,6 @@
 //! The fabric of most experiments: one router at 10 Gb/s, hosts 1 to n that send to host 0.
 
-use crate::bench::Seen;
+use crate::bench::BenchRun;
 use std::ops::RangeInclusive;
 
 /// The port that all of them share.
@@ -56,7 +56,7 @@ pub(super) fn rounds(hosts: u32, bytes: u64, seconds: f64) -> u32 {
 ///
 /// # Panics
 /// If a host has no RPC left.
-pub(super) fn fresh_goodputs(seen: &Seen, hosts: u32, rounds: u32) -> Vec<f64> {
+pub(super) fn fresh_goodputs(seen: &BenchRun, hosts: u32, rounds: u32) -> Vec<f64> {
     let of_host = |host| {
         let own = || seen.record.flows.iter().filter(move |f| f.traffic == 0 && f.src == host);
         assert!(own().filter(|f| f.delivered.is_some()).count() < rounds as usize, "none is left");

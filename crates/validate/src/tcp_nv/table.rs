@@ -2,7 +2,7 @@
 
 use super::settings::{Law, Settings, Stack};
 use super::star::{PORT, fresh, fresh_goodputs, rounds, rpcs, star};
-use crate::bench::{Seen, mean, run_seed};
+use crate::bench::{BenchRun, mean, run_seed};
 use crate::order::beyond;
 use forebay_record::{jain, nearest_rank};
 
@@ -64,7 +64,7 @@ pub(super) fn column(law: Law, flows: u32, settings: &Settings, quick: bool) -> 
 const RPC: u64 = 1_000_000;
 
 /// A run, and what each host got in it.
-fn seen(law: Law, flows: u32, settings: &Settings, warm: f64, end: f64) -> (Seen, Vec<f64>) {
+fn seen(law: Law, flows: u32, settings: &Settings, warm: f64, end: f64) -> (BenchRun, Vec<f64>) {
     let every = if flows <= 32 { 20 } else { 100 };
     let probes = "connections = 8\nthink = { exponential = \"1ms\" }\n";
     let rounds = rounds(flows, RPC, end);
@@ -88,7 +88,7 @@ fn seen(law: Law, flows: u32, settings: &Settings, warm: f64, end: f64) -> (Seen
     (seen, goodputs)
 }
 
-fn read(seen: &Seen, goodputs: &[f64]) -> Column {
+fn read(seen: &BenchRun, goodputs: &[f64]) -> Column {
     let latencies = seen.latencies(1);
     let percentile = |percent| latencies[nearest_rank(latencies.len(), percent)];
     Column {

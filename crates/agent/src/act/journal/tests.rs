@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// A machine of files in memory, with resctrl's rules: groups come with their files, take `MB:` in steps of 10, and give tasks back.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Made {
+struct FakeMachine {
     files: BTreeMap<String, String>,
     calls: usize,
     fails: Option<usize>,
@@ -16,7 +16,7 @@ struct Made {
 
 const GROUP: &str = "/sys/fs/resctrl/forebay-0";
 
-impl Made {
+impl FakeMachine {
     fn new() -> Self {
         let files = [
             ("/cg/a/cgroup.freeze", "0"),
@@ -41,7 +41,7 @@ impl Made {
     }
 }
 
-impl Tree for Made {
+impl Tree for FakeMachine {
     fn read(&mut self, path: &str) -> io::Result<String> {
         self.call()?;
         self.files.get(path).cloned().ok_or(ErrorKind::NotFound.into())
@@ -142,7 +142,7 @@ fn plan() -> Plan {
 }
 
 /// What the loop would have left in the worst case.
-fn throttle(made: &mut Made) {
+fn throttle(made: &mut FakeMachine) {
     made.fails = None;
     for actuator in plan().actuators {
         if let Some(file) = made.files.get_mut(&actuator.path) {
@@ -153,7 +153,7 @@ fn throttle(made: &mut Made) {
 
 #[test]
 fn what_was_prepared_is_undone_and_once_is_enough() {
-    let mut made = Made::new();
+    let mut made = FakeMachine::new();
     let mut journal = Journal::new(Vec::new());
     prepare(&mut made, &mut journal, &plan()).expect("it works");
     assert_eq!(made.files[&format!("{GROUP}/tasks")].split_whitespace().count(), 3);
@@ -162,7 +162,7 @@ fn what_was_prepared_is_undone_and_once_is_enough() {
     assert_eq!(changes, journal.changes);
     assert_eq!(undo(&mut made, &changes).lifted.len(), 3);
     assert!(made.whole(), "{made:?}");
-    assert_eq!(undo(&mut made, &changes), Undone::default());
+    assert_eq!(undo(&mut made, &changes), UndoReport::default());
     assert!(made.whole());
 }
 
@@ -174,7 +174,7 @@ fn a_group_with_a_part_for_each_socket_is_made_and_undone_once() {
     (plan.actuators[0].socket, other.socket) = (Some(0), Some(1));
     other.values = ["MB:1=100", "MB:1=70", "MB:1=70", "MB:1=10"].map(String::from).into();
     plan.actuators.insert(1, other);
-    let (mut made, mut journal) = (Made::new(), Journal::new(Vec::new()));
+    let (mut made, mut journal) = (FakeMachine::new(), Journal::new(Vec::new()));
     prepare(&mut made, &mut journal, &plan).expect("it works");
     assert_eq!(made.files[&format!("{GROUP}/schemata")], "MB:0=100;1=100", "after all tries");
     assert_eq!(made.files[&format!("{GROUP}/tasks")].split_whitespace().count(), 3);
@@ -182,7 +182,7 @@ fn a_group_with_a_part_for_each_socket_is_made_and_undone_once() {
     let calls = made.calls;
     assert!(undo(&mut made, &journal.changes).failed.is_empty() && made.whole());
     for fails in 1..=calls {
-        let mut made = Made { fails: Some(fails), ..Made::new() };
+        let mut made = FakeMachine { fails: Some(fails), ..FakeMachine::new() };
         let mut journal = Journal::new(Vec::new());
         assert!(prepare(&mut made, &mut journal, &plan).is_err(), "call {fails}");
         made.fails = None;
@@ -194,13 +194,13 @@ fn a_group_with_a_part_for_each_socket_is_made_and_undone_once() {
 #[test]
 fn whichever_call_fails_all_is_undone() {
     let calls = {
-        let mut made = Made::new();
+        let mut made = FakeMachine::new();
         prepare(&mut made, &mut Journal::new(Vec::new()), &plan()).expect("it works");
         made.calls
     };
     assert!(calls > 15, "{calls}");
     for fails in 1..=calls {
-        let mut made = Made { fails: Some(fails), ..Made::new() };
+        let mut made = FakeMachine { fails: Some(fails), ..FakeMachine::new() };
         let mut journal = Journal::new(Vec::new());
         assert!(prepare(&mut made, &mut journal, &plan()).is_err(), "call {fails}");
         made.fails = None;
@@ -211,12 +211,12 @@ fn whichever_call_fails_all_is_undone() {
 
 #[test]
 fn undoing_that_fails_is_done_the_next_time() {
-    let mut ready = Made::new();
+    let mut ready = FakeMachine::new();
     let mut journal = Journal::new(Vec::new());
     prepare(&mut ready, &mut journal, &plan()).expect("it works");
     throttle(&mut ready);
     for fails in 1..=5 {
-        let mut made = Made { calls: 0, fails: Some(fails), ..ready.clone() };
+        let mut made = FakeMachine { calls: 0, fails: Some(fails), ..ready.clone() };
         let done = undo(&mut made, &journal.changes);
         assert_eq!(done.failed.len(), 1, "call {fails}: {done:?}");
         made.fails = None;
@@ -230,14 +230,14 @@ fn undoing_that_fails_is_done_the_next_time() {
 /// The guard dies at any byte of the journal: what whole lines name may have been changed, and nothing else.
 #[test]
 fn a_journal_cut_at_any_byte_undoes_what_can_have_been_done() {
-    let mut ready = Made::new();
+    let mut ready = FakeMachine::new();
     let mut journal = Journal::new(Vec::new());
     prepare(&mut ready, &mut journal, &plan()).expect("it works");
     for cut in 0..=journal.to.len() {
         let changes = read(&journal.to[..cut]);
         let lines = journal.to[..cut].iter().filter(|byte| **byte == b'\n').count();
         assert_eq!(changes, journal.changes[..lines], "cut at {cut}");
-        let mut made = Made::new();
+        let mut made = FakeMachine::new();
         let part = Plan { actuators: plan().actuators[..lines].to_vec(), max_level: 3 };
         prepare(&mut made, &mut Journal::new(Vec::new()), &part).expect("it works");
         throttle_those(&mut made, &part);
@@ -251,7 +251,7 @@ fn a_journal_cut_at_any_byte_undoes_what_can_have_been_done() {
     }
 }
 
-fn throttle_those(made: &mut Made, plan: &Plan) {
+fn throttle_those(made: &mut FakeMachine, plan: &Plan) {
     for actuator in &plan.actuators {
         made.files.insert(actuator.path.clone(), actuator.values[3].clone());
     }
@@ -259,7 +259,7 @@ fn throttle_those(made: &mut Made, plan: &Plan) {
 
 #[test]
 fn what_somebody_else_set_stays() {
-    let mut made = Made::new();
+    let mut made = FakeMachine::new();
     let mut journal = Journal::new(Vec::new());
     prepare(&mut made, &mut journal, &plan()).expect("it works");
     made.files.insert("/cg/a/cpu.max".into(), "70000 100000".into());
@@ -270,7 +270,7 @@ fn what_somebody_else_set_stays() {
 /// By the cgroup's number, which the kernel never gives twice. Once a name is made again, it belongs to another cgroup.
 #[test]
 fn a_cgroup_made_anew_under_the_name_of_a_victim_is_left_alone() {
-    let mut made = Made::new();
+    let mut made = FakeMachine::new();
     let mut journal = Journal::new(Vec::new());
     prepare(&mut made, &mut journal, &plan()).expect("it works");
     throttle(&mut made);
@@ -319,8 +319,8 @@ fn only_victims_and_groups_of_resctrl_are_an_agents() {
 
 #[test]
 fn nothing_is_changed_that_the_journal_could_not_take() {
-    struct Full;
-    impl Write for Full {
+    struct FullDisk;
+    impl Write for FullDisk {
         fn write(&mut self, _: &[u8]) -> io::Result<usize> {
             Err(ErrorKind::StorageFull.into())
         }
@@ -328,15 +328,15 @@ fn nothing_is_changed_that_the_journal_could_not_take() {
             Ok(())
         }
     }
-    let mut made = Made::new();
-    let said = prepare(&mut made, &mut Journal::new(Full), &plan()).expect_err("no space");
+    let mut made = FakeMachine::new();
+    let said = prepare(&mut made, &mut Journal::new(FullDisk), &plan()).expect_err("no space");
     assert!(said.contains("cannot write the journal for it"), "{said}");
     assert!(made.whole() && made.calls == 0);
 }
 
 #[test]
 fn marks_are_undone_by_interface_and_name() {
-    let mut made = Made::new();
+    let mut made = FakeMachine::new();
     for (path, name) in [("clsact eth0", "forebay_7"), ("tcx eth1", "forebay_8")] {
         made.files.insert(path.into(), name.into());
     }

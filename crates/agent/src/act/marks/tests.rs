@@ -8,8 +8,8 @@ const V4: [u8; 2] = [0x08, 0x00];
 const V6: [u8; 2] = [0x86, 0xdd];
 
 /// Programs of both kinds with their lease and counters; `None`: this process may not load any, or the kernel has none.
-fn loaded() -> Option<[Loaded; 2]> {
-    match [Hook::Interface, Hook::Cgroup].map(Loaded::new) {
+fn loaded() -> Option<[LoadedProgram; 2]> {
+    match [Hook::Interface, Hook::Cgroup].map(LoadedProgram::new) {
         [Ok(interface), Ok(cgroup)] => Some([interface, cgroup]),
         [interface, cgroup] => {
             let why = interface.err().or(cgroup.err()).expect("one of them failed");
@@ -21,7 +21,7 @@ fn loaded() -> Option<[Loaded; 2]> {
     }
 }
 
-struct Loaded {
+struct LoadedProgram {
     hook: Hook,
     program: Program,
     map: Words,
@@ -30,7 +30,7 @@ struct Loaded {
     cpus: usize,
 }
 
-impl Loaded {
+impl LoadedProgram {
     fn new(hook: Hook) -> io::Result<Self> {
         Self::named(hook, "forebay_test")
     }
@@ -209,8 +209,8 @@ fn packets_and_counters_are_those_of_the_function() {
     }
 }
 
-fn programs_counted(of: &[Loaded; 2]) -> [u64; COUNTS] {
-    let [mut sums, more] = of.each_ref().map(Loaded::counted);
+fn programs_counted(of: &[LoadedProgram; 2]) -> [u64; COUNTS] {
+    let [mut sums, more] = of.each_ref().map(LoadedProgram::counted);
     sums.iter_mut().zip(more).for_each(|(sum, of)| *sum += of);
     sums
 }
@@ -278,7 +278,7 @@ fn undoing_detaches_what_is_attached_by_its_name() {
         return;
     }
     let name = "forebay_undo";
-    let tc = Loaded::named(Hook::Interface, name).expect("it loads");
+    let tc = LoadedProgram::named(Hook::Interface, name).expect("it loads");
     tc.lease([0; lease::WORDS]); // it marks nothing
     let _held = tc.program.attach_tcx(1).expect("the loopback is number 1");
     let names = [name.to_string()];

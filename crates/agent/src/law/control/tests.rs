@@ -1,7 +1,7 @@
 //! The loop over machines made up, on a clock of the test's own.
 
 use super::*;
-use crate::law::levels::Nothing;
+use crate::law::levels::NoThrottle;
 use crate::law::settings;
 use forebay_laws::Acts;
 use forebay_laws::host::{HostAct, HostSeen};
@@ -11,14 +11,14 @@ use forebay_units::Time;
 const MS: Duration = Duration::from_millis(1);
 
 /// Stacks whose lines are 90 while `congested`, else 40; 60 Gb/s come in. The clock is that of the round.
-struct Made {
+struct FakeStacks {
     now: Duration,
     congested: Vec<bool>,
     sums: Vec<[(Duration, u64); 2]>,
     there: bool,
 }
 
-impl Made {
+impl FakeStacks {
     fn new(stacks: usize) -> Self {
         Self {
             now: Duration::ZERO,
@@ -29,7 +29,7 @@ impl Made {
     }
 }
 
-impl Senses for Made {
+impl CounterSource for FakeStacks {
     fn read(&mut self, stack: usize, _: Side, counter: Counter) -> Option<(Duration, u64)> {
         let (nth, per_ns_times_8) = match counter {
             Counter::Occupancy => (0, if self.congested[stack] { 90 * 8 } else { 40 * 8 }),
@@ -44,7 +44,7 @@ impl Senses for Made {
 
 /// A throttle that says what it was told, and may refuse.
 #[derive(Default)]
-struct Told {
+struct RecordingThrottle {
     levels: Vec<u8>, // the strongest
     by_socket: Levels,
     marks: Vec<Option<bool>>, // by stack, since this was emptied
@@ -52,7 +52,7 @@ struct Told {
     touched: bool,
 }
 
-impl Throttle for Told {
+impl Throttle for RecordingThrottle {
     fn set(&mut self, levels: Levels) -> bool {
         if !self.refuses {
             self.levels.push(levels.of(None));
@@ -71,11 +71,11 @@ impl Throttle for Told {
     }
 }
 
-type Loop = Controller<Made, Told>;
+type Loop = Controller<FakeStacks, RecordingThrottle>;
 
 fn start(stacks: usize) -> Loop {
     let law = settings::params("hostcc", [], Span::from_ms(1)).expect("hostcc");
-    let parts = (Made::new(stacks), Told::default());
+    let parts = (FakeStacks::new(stacks), RecordingThrottle::default());
     let terms = Terms::live(&law, 4, Span::from_ms(1));
     let laws = (vec![law; stacks], Vec::new());
     Controller::new(Duration::ZERO, stacks, laws, terms, parts)
@@ -332,7 +332,7 @@ fn rounds_of_six_signals() {
     let law = settings::params("nicdrop", [], Span::from_ms(1)).expect("nicdrop");
     let terms = Terms::live(&law, 4, Span::from_ms(1));
     let mut controller =
-        Controller::new(clock.now(), 1, (vec![law], Vec::new()), terms, (senses, Nothing));
+        Controller::new(clock.now(), 1, (vec![law], Vec::new()), terms, (senses, NoThrottle));
     let board = forebay_linux::board::Board::new().expect("a board");
     let resident = || {
         let text = std::fs::read_to_string("/proc/self/statm").expect("it is there");

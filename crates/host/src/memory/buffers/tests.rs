@@ -6,14 +6,14 @@ use proptest::prelude::*;
 /// Unread buffers and those posted, over a cache.
 struct Ring {
     cache: BufferCache,
-    posted: Posted,
+    posted: PostedBuffers,
     unread: VecDeque<u32>,
 }
 
 impl Ring {
     fn new(capacity: Capacity, buffers: u32, refresh: Refresh, reuse: Reuse) -> Self {
         let cache = BufferCache::new(capacity, buffers, refresh);
-        Self { cache, posted: Posted::new(0..buffers, reuse), unread: VecDeque::new() }
+        Self { cache, posted: PostedBuffers::new(0..buffers, reuse), unread: VecDeque::new() }
     }
 
     fn write(&mut self) {
@@ -56,10 +56,13 @@ fn figure_3_misses_eight_of_eight() {
     assert_eq!(resident(&cache), [6, 7], "step 1");
     assert_eq!(cache.counts().evicted_unread, 6);
     let evicted: Vec<_> = (0..4).map(|buffer| cache.cpu_read(buffer).evicted).collect();
-    assert_eq!(evicted, [None, None, None, Some(Evicted { buffer: 6, unread: true, dirty: true })]);
+    assert_eq!(
+        evicted,
+        [None, None, None, Some(EvictedBuffer { buffer: 6, unread: true, dirty: true })]
+    );
     assert_eq!(resident(&cache), [0, 1, 2, 3, 7], "step 2");
     for buffer in 0..4 {
-        assert_eq!(cache.nic_write(buffer), Touch { hit: true, evicted: None }, "step 3");
+        assert_eq!(cache.nic_write(buffer), AccessOutcome { hit: true, evicted: None }, "step 3");
     }
     let evicted: Vec<_> =
         (4..8).filter_map(|b| cache.cpu_read(b).evicted).map(|e| e.buffer).collect();
@@ -168,8 +171,14 @@ fn writes_of_the_cpu_evict_what_waits() {
     let mut cache = BufferCache::new(Capacity { cache: 2, ddio: 1 }, 4, Refresh::Write);
     cache.nic_write(0);
     cache.cpu_write(2);
-    assert_eq!(cache.cpu_write(3).evicted, Some(Evicted { buffer: 0, unread: true, dirty: true }));
-    assert_eq!(cache.cpu_read(0).evicted, Some(Evicted { buffer: 2, unread: false, dirty: true }));
+    assert_eq!(
+        cache.cpu_write(3).evicted,
+        Some(EvictedBuffer { buffer: 0, unread: true, dirty: true })
+    );
+    assert_eq!(
+        cache.cpu_read(0).evicted,
+        Some(EvictedBuffer { buffer: 2, unread: false, dirty: true })
+    );
     assert_eq!(cache.counts().missed_after_cpu, 1);
 }
 

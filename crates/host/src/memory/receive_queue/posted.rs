@@ -2,7 +2,7 @@
 //!
 //! Invariant: buffers posted and taken of a queue are its depth and what the stack posted beyond it.
 
-use super::super::buffers::{BufferCache, Posted, Reuse};
+use super::super::buffers::{BufferCache, PostedBuffers, Reuse};
 use std::collections::BTreeMap;
 
 /// The queues of a host.
@@ -18,14 +18,14 @@ pub(super) struct Queues {
 #[derive(Clone, Debug)]
 struct Queue {
     flow: u32, // whose it is, if flows share none
-    posted: Posted,
+    posted: PostedBuffers,
     taken: u32,
 }
 
 impl Queues {
     /// Full ones, whose buffers are the first of the cache.
     pub(super) fn new(depth: u32, reuse: Reuse, shared: bool) -> Self {
-        let all = || Queue { flow: 0, posted: Posted::new(0..depth, reuse), taken: 0 };
+        let all = || Queue { flow: 0, posted: PostedBuffers::new(0..depth, reuse), taken: 0 };
         Self {
             depth,
             reuse,
@@ -45,7 +45,7 @@ impl Queues {
             let first = cache.add_several(self.depth);
             let buffers = first..first + self.depth;
             self.owner.resize(buffers.end as usize, number);
-            queues.push(Queue { flow, posted: Posted::new(buffers, self.reuse), taken: 0 });
+            queues.push(Queue { flow, posted: PostedBuffers::new(buffers, self.reuse), taken: 0 });
             number
         })
     }

@@ -58,7 +58,7 @@ pub(super) mod ddio {
     use super::*;
 
     #[derive(Serialize)]
-    struct Without {
+    struct WithoutField {
         ddio: bool,
     }
 
@@ -71,7 +71,7 @@ pub(super) mod ddio {
     pub fn serialize<S: Serializer>(ddio: &Option<DdioSettings>, to: S) -> Result<S::Ok, S::Error> {
         match *ddio {
             Some(settings) => DdioKeys { ddio: true, settings }.serialize(to),
-            None => Without { ddio: false }.serialize(to),
+            None => WithoutField { ddio: false }.serialize(to),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Drives two models of a host with the same packets, readers and level writes.
 
 use forebay_host::memory::settings::LINE;
-use forebay_host::memory::{Handling, MemoryPath, Read};
+use forebay_host::memory::{Handling, MemoryPath, ReadBytes};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use forebay_wire::{FlowId, Packet};
 use std::fmt;
@@ -31,8 +31,8 @@ pub trait Host {
     fn offer(&mut self, packet: &Packet) -> bool;
     fn take_packet(&mut self) -> Option<Packet>;
     /// Gives the packets' descriptors back, too.
-    fn deliver(&mut self, core: u32, read: Read, packets: u32);
-    fn take_read(&mut self) -> Option<Read>;
+    fn deliver(&mut self, core: u32, read: ReadBytes, packets: u32);
+    fn take_read(&mut self) -> Option<ReadBytes>;
     fn set_level(&mut self, level: u8);
     fn seen(&self) -> Seen;
 }
@@ -67,12 +67,12 @@ impl Host for Plant {
         self.path.take_packet().map(|landed| landed.packet)
     }
 
-    fn deliver(&mut self, core: u32, read: Read, packets: u32) {
+    fn deliver(&mut self, core: u32, read: ReadBytes, packets: u32) {
         self.path.replenish(packets);
         self.path.deliver(self.now, core, read, Handling::of(packets));
     }
 
-    fn take_read(&mut self) -> Option<Read> {
+    fn take_read(&mut self) -> Option<ReadBytes> {
         self.path.take_read()
     }
 
@@ -190,7 +190,7 @@ pub fn drive(host: &mut impl Host, load: &Load) -> Outcome {
             delay += now.since(Time::from_ps(packet.seq)).as_ps() as f64 * 1e-6;
             let (flow, bytes) = (packet.flow.0, u64::from(packet.size) - HEADER);
             unread[flow as usize] += bytes;
-            host.deliver(flow, Read { flow, bytes, upto: 0 }, 1);
+            host.deliver(flow, ReadBytes { flow, bytes, upto: 0 }, 1);
         }
         while let Some(done) = host.take_read() {
             unread[done.flow as usize] -= done.bytes;

@@ -25,7 +25,7 @@
 
 use super::drive::{Host, Seen};
 use forebay_host::memory::settings::{Actuator, Copying, LINE};
-use forebay_host::memory::{MemorySettings, Read};
+use forebay_host::memory::{MemorySettings, ReadBytes};
 use forebay_units::{Span, Time};
 use forebay_wire::Packet;
 use std::cmp::Reverse;
@@ -93,7 +93,7 @@ struct Antagonist {
 
 #[derive(Default)]
 struct Core {
-    waiting: VecDeque<(Read, u32)>,
+    waiting: VecDeque<(ReadBytes, u32)>,
     to_issue: u64,
     in_flight: u32,
     rest: u64, // of a line, in bytes / 1,000
@@ -129,7 +129,7 @@ pub struct LineExact {
     cores: Vec<Core>,
     in_use: usize,
     unread: u64,
-    finished: VecDeque<Read>,
+    finished: VecDeque<ReadBytes>,
     seen: Seen,
 }
 
@@ -549,7 +549,7 @@ impl Host for LineExact {
         self.landing.pop_front().map(|landing| landing.packet)
     }
 
-    fn deliver(&mut self, core: u32, read: Read, packets: u32) {
+    fn deliver(&mut self, core: u32, read: ReadBytes, packets: u32) {
         self.taken -= packets;
         let core = core as usize % self.cores.len();
         self.in_use = self.in_use.max(core + 1);
@@ -561,7 +561,7 @@ impl Host for LineExact {
         self.send_line();
     }
 
-    fn take_read(&mut self) -> Option<Read> {
+    fn take_read(&mut self) -> Option<ReadBytes> {
         self.finished.pop_front()
     }
 

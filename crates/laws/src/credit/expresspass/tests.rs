@@ -54,7 +54,7 @@ fn a_short_flow_starts_with_a_share_of_alpha() {
         law.rate / MOST as f64
     };
     let code = ExpressPassParams::default();
-    let none = ExpressPassParams { short_flow: Short(Some(Packets::new(0))), ..code };
+    let none = ExpressPassParams { short_flow: ShortFlow(Some(Packets::new(0))), ..code };
     for (packets, rate) in [(1, 0.5 / 40.0), (6, 0.075), (39, 0.4875), (40, 0.5), (1_000, 0.5)] {
         near(first(code, packets), rate);
         near(first(ExpressPassParams { form: Form::Paper, ..code }, packets), 0.5);

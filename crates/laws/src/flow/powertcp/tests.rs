@@ -130,8 +130,10 @@ fn delay_tells_power_too() {
     rig.totals.nxt += 5_000;
     let before = rig.rtt(Span::from_us(30), Span::from_us(40), 100_000.0);
     rig.law.by = match rig.law.by {
-        By::Delay { prev_rtt, prev_at, .. } => By::Delay { prev_rtt, prev_at, next: u64::MAX },
-        By::Hops => unreachable!("by delay"),
+        RateUpdate::Delay { prev_rtt, prev_at, .. } => {
+            RateUpdate::Delay { prev_rtt, prev_at, next: u64::MAX }
+        }
+        RateUpdate::Hops => unreachable!("by delay"),
     };
     near(rig.rtt(Span::from_us(1), Span::from_us(90), 1000.0), before);
 }

@@ -102,7 +102,7 @@ fn samples_are_a_segment_apart() {
 /// rdma-hw.cc: a sample when an ACK is beyond what had been sent at the last one, and none in between.
 #[test]
 fn per_rtt_a_sample_ends_with_all_that_was_sent_before_it() {
-    let mut rig = timely(TimelyParams { per: Per::Rtt, ..TimelyParams::default() });
+    let mut rig = timely(TimelyParams { per: RttSampling::Rtt, ..TimelyParams::default() });
     rig.sample.rtt = Some(Span::from_us(30));
     let mut ack = |una: u64, nxt: u64| {
         (rig.totals.una, rig.totals.nxt) = (una * MSS, nxt * MSS);
@@ -120,7 +120,7 @@ fn per_rtt_a_sample_ends_with_all_that_was_sent_before_it() {
 /// timely.h of eRPC: every ACK counts, by the time since the last one in units of `min_rtt`, at most one.
 #[test]
 fn per_ack_a_step_is_as_large_as_the_time_since_the_last() {
-    let mut rig = timely(TimelyParams { per: Per::Ack, ..TimelyParams::default() });
+    let mut rig = timely(TimelyParams { per: RttSampling::Ack, ..TimelyParams::default() });
     let mut ack = |us: u64, rtt: f64| {
         rig.now += Span::from_us(us);
         sample(&mut rig, rtt)

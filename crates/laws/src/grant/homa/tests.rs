@@ -3,12 +3,12 @@
 extern crate std;
 
 use super::*;
-use crate::grant::{GrantEvent, GrantParams, Incoming, MessageId};
+use crate::grant::{GrantEvent, GrantParams, IncomingMessage, MessageId};
 use forebay_units::BitsPerSec;
 use std::vec::Vec;
 
-fn incoming(id: u32, size: u64, received: u64, credited: u64) -> Incoming {
-    Incoming {
+fn incoming(id: u32, size: u64, received: u64, credited: u64) -> IncomingMessage {
+    IncomingMessage {
         message: MessageId(id),
         sender: id,
         size: Bytes::new(size),
@@ -41,9 +41,10 @@ fn grants_go_to_the_shortest_two() {
         priorities: 7,
         seed: 1,
     };
-    let params = HomaParams { overcommit: Degree(Some(Active::new(2))), ..HomaParams::default() };
+    let params =
+        HomaParams { overcommit: Degree(Some(ActiveMessages::new(2))), ..HomaParams::default() };
     let mut law = Homa::start(&params, Time::ZERO, at, &mut Acts::default());
-    let mut run = |message, open: &[Incoming]| -> Vec<GrantAct> {
+    let mut run = |message, open: &[IncomingMessage]| -> Vec<GrantAct> {
         let event = GrantEvent::Data { message: MessageId(message), bytes: Bytes::new(1456) };
         let mut acts = Acts::default();
         law.step(Time::ZERO, GrantSeen { open, oldest: None, event }, &mut acts);
@@ -73,7 +74,8 @@ fn as_many_are_active_as_there_are_priorities() {
         seed: 1,
     };
     let mut law = Homa::start(&HomaParams::default(), Time::ZERO, at, &mut Acts::default());
-    let mut open: Vec<Incoming> = (0..9).map(|id| incoming(id, 50_000, 5_000, 9_000)).collect();
+    let mut open: Vec<IncomingMessage> =
+        (0..9).map(|id| incoming(id, 50_000, 5_000, 9_000)).collect();
     let mut acts = Acts::default();
     law.step(
         Time::ZERO,
@@ -104,7 +106,7 @@ fn the_oldest_message_has_its_share() {
         seed: 1,
     };
     let packets = |share| -> Vec<u64> {
-        let overcommit = Degree(Some(Active::new(1)));
+        let overcommit = Degree(Some(ActiveMessages::new(1)));
         let params = HomaParams { overcommit, oldest_share: share, ..HomaParams::default() };
         let mut law = Homa::start(&params, Time::ZERO, at, &mut Acts::default());
         let (mut short, mut old) = (incoming(0, 90_000, 0, 4_000), incoming(1, 900_000, 0, 4_000));

@@ -3,7 +3,7 @@
 extern crate std;
 
 use super::*;
-use crate::grant::{Incoming, MessageId};
+use crate::grant::{IncomingMessage, MessageId};
 use forebay_units::{BitsPerSec, Span};
 use std::vec::Vec;
 
@@ -21,7 +21,7 @@ fn pulls_are_paced_and_in_turns() {
         priorities: 1,
         seed: 1,
     };
-    let message = |id| Incoming {
+    let message = |id| IncomingMessage {
         message: MessageId(id),
         sender: id,
         size: Bytes::new(900_000),
@@ -35,7 +35,7 @@ fn pulls_are_paced_and_in_turns() {
     let (mut a, mut b) = (message(0), message(1));
     let mut law = Ndp::start(&NdpParams::default(), Time::ZERO, at, &mut Acts::default());
     let ns = |n: u64| Time::ZERO + Span::from_ps(n * 10);
-    let mut run = |now, event, open: &[Incoming]| -> Vec<GrantAct> {
+    let mut run = |now, event, open: &[IncomingMessage]| -> Vec<GrantAct> {
         let mut acts = Acts::default();
         law.step(now, GrantSeen { open, oldest: None, event }, &mut acts);
         acts.iter().collect()

@@ -4,7 +4,7 @@
 //! Where the module divides by zero (readings less than 32 ns apart), there is no sample.
 
 use super::{BANDWIDTH_CONSTANT, HostCcParams, OCCUPANCY_CONSTANT, Reading};
-use crate::host::{Counters, Side, Watched};
+use crate::host::{Counters, LawReadings, Side};
 use core::cmp::Ordering;
 use forebay_units::{BitsPerSec, Span};
 
@@ -86,9 +86,9 @@ impl Signals {
         self.gbps
     }
 
-    pub(super) fn watched(&self) -> Watched {
+    pub(super) fn watched(&self) -> LawReadings {
         let rate = |gbps_1024: u32| BitsPerSec::new(u64::from(gbps_1024) * 1_000_000_000 / 1024);
-        Watched {
+        LawReadings {
             lines_1024: self.lines,
             rate: rate(self.gbps),
             lines_threshold: self.threshold.into(),

@@ -3,7 +3,7 @@
 //! Source: hostCC section 4.1.
 
 use super::{BANDWIDTH_CONSTANT, HostCcParams, OCCUPANCY_CONSTANT, Reading};
-use crate::host::{Counters, Watched};
+use crate::host::{Counters, LawReadings};
 use core::cmp::Ordering;
 use forebay_units::{BitsPerSec, Span};
 
@@ -57,8 +57,8 @@ impl Signals {
         self.kbps.get().map(|kbps| kbps.cmp(&self.target))
     }
 
-    pub(super) fn watched(&self) -> Watched {
-        Watched {
+    pub(super) fn watched(&self) -> LawReadings {
+        LawReadings {
             lines_1024: self.lines.get().unwrap_or(0),
             rate: BitsPerSec::new(self.kbps.get().unwrap_or(0) * 1000),
             lines_threshold: self.threshold >> 10,

@@ -1,7 +1,7 @@
 //! The two forms of the signals behind one face.
 
 use super::{HostCcParams, Reading, Variant, module, paper};
-use crate::host::{Counters, Watched};
+use crate::host::{Counters, LawReadings};
 use core::cmp::Ordering;
 use forebay_units::{BitsPerSec, Span};
 
@@ -53,7 +53,7 @@ impl Signals {
     }
 
     /// I_S, B_S, I_T and B_T; an average that is not known counts as zero.
-    pub(super) fn watched(&self) -> Watched {
+    pub(super) fn watched(&self) -> LawReadings {
         match self {
             Self::Paper(signals) => signals.watched(),
             Self::Module(signals) => signals.watched(),

@@ -180,7 +180,7 @@ fn numbers_of_the_rule_are_parameters() {
         slow_windows: Windows::new(2),
         slow_step: Gain::from_shift(1),
         recovery_step: Gain::from_shift(4),
-        most_below: Below::new(30),
+        most_below: CacheShareBelow::new(30),
         ..CarcParams::default()
     };
     let found = deltas(other);
@@ -205,7 +205,8 @@ fn delta_stops_at_its_bound() {
         seed: 1,
     };
     for (percent, delta) in [(12, 1_474), (100, 12_288), (1000, 15_625)] {
-        let params = CarcParams { most_above: Above::new(percent), ..CarcParams::default() };
+        let params =
+            CarcParams { most_above: CacheShareAbove::new(percent), ..CarcParams::default() };
         let mut law = Carc::start(&Arc::new(params), Time::ZERO, at, &mut Acts::default());
         let mut totals = PoolTotals { blocked: 1, ..PoolTotals::default() };
         for us in (100..=5000).step_by(100) {

@@ -1,6 +1,6 @@
 //! What the tests of several roles share.
 
-use forebay_laws::log::{ReplayError, Replayed, Sink, Tap, replay};
+use forebay_laws::log::{ReplayError, ReplayedLog, Sink, Tap, replay};
 use std::sync::{Arc, Mutex};
 
 /// A log in memory.
@@ -25,7 +25,7 @@ pub fn replays(
     let memory = Arc::new(Memory::default());
     run(Tap::new(memory.clone()));
     let log = memory.0.lock().expect("no writer").clone();
-    let Replayed { role: of, law: name, events: seen, .. } =
+    let ReplayedLog { role: of, law: name, events: seen, .. } =
         replay(&log).unwrap_or_else(|error| panic!("{law}: {error}"));
     assert_eq!((of, name.as_str(), seen), (role, law, events as u64));
     for (at, xor) in damage {

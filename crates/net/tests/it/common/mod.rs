@@ -1,10 +1,10 @@
 //! One switch with its cables, driven by hand.
 #![allow(dead_code)]
 
-use forebay_engine::{Flying, LinkId, NodeId, Out, Slab};
+use forebay_engine::{Emitter, InFlight, LinkId, NodeId, Slab};
 use forebay_net::{
-    CLASSES, Cable, ClassPolicy, Fabric, Form, IngressPool, Paths, PortFault, PortSettings,
-    Recalled, Routes, SharedBuffer, Switch, SwitchSettings,
+    CLASSES, Cable, ClassPolicy, Fabric, Form, IngressPool, LinkLeftovers, Paths, PortFault,
+    PortSettings, Routes, SharedBuffer, Switch, SwitchSettings,
 };
 use forebay_units::{BitsPerSec, Span, Time};
 use forebay_wire::{Ecn, Flags, FlowId, IntRecords, Packet};
@@ -28,19 +28,19 @@ pub struct Bench {
 #[derive(Default)]
 pub struct Wires {
     flight: Span,
-    flying: BTreeMap<u32, VecDeque<Flying<Packet>>>,
+    flying: BTreeMap<u32, VecDeque<InFlight<Packet>>>,
     pub arrived: Vec<(u32, Time, Packet)>,
     /// INT records of each of them, of those that have any.
     pub records: Vec<Vec<u64>>,
     pub slab: Slab,
 }
 
-impl Out<Packet> for Wires {
+impl Emitter<Packet> for Wires {
     fn push(&mut self, link: LinkId, at: Time, packet: &Packet) {
         let cable = self.flying.entry(link.0).or_default();
         let at = at + self.flight;
         assert!(cable.back().is_none_or(|last| last.at <= at), "a cable is FIFO");
-        cable.push_back(Flying { at, item: *packet, words: None });
+        cable.push_back(InFlight { at, item: *packet, words: None });
     }
 
     fn slab(&mut self) -> &mut Slab {
@@ -59,7 +59,7 @@ impl Wires {
     pub fn arrive_before(&mut self, now: Time) {
         for (link, cable) in &mut self.flying {
             while cable.front().is_some_and(|f| f.at < now) {
-                let Flying { at, item: mut packet, .. } = cable.pop_front().unwrap();
+                let InFlight { at, item: mut packet, .. } = cable.pop_front().unwrap();
                 if packet.has_int_records() {
                     self.records.push(records(&packet, &self.slab));
                     self.slab.release(packet.int_slot());
@@ -192,7 +192,7 @@ impl Bench {
         self.run_to(now);
         let link = self.switch.ports()[port].settings().link;
         let flying = self.wires.flying.remove(&link.0).unwrap_or_default();
-        let Recalled { back, lost } = self.switch.fault(now, port, change, flying.into());
+        let LinkLeftovers { back, lost } = self.switch.fault(now, port, change, flying.into());
         self.wires.flying.insert(link.0, back.into());
         lost.iter().for_each(|packet| self.wires.slab.release(packet.int_slot()));
     }

@@ -1,7 +1,7 @@
 //! Hosts that send at the rate of their switch, and the racks that send rates.
 
 use forebay_engine::reference::Reference;
-use forebay_engine::{EngineAccess, LinkId, Node, NodeId, Out};
+use forebay_engine::{Emitter, EngineAccess, LinkId, Node, NodeId};
 use forebay_laws::group::{GroupParams, GroupStart};
 use forebay_net::{
     Cable, CreditSettings, FULL_RATE, Fabric, Form, Paths, Peer, PortSettings, RequestFor, Routes,
@@ -70,7 +70,7 @@ impl Host {
     }
 
     /// Data says in `stamp` whose it is.
-    fn answer(&mut self, now: Time, packet: &Packet, out: &mut impl Out<Packet>) {
+    fn answer(&mut self, now: Time, packet: &Packet, out: &mut impl Emitter<Packet>) {
         let dst = HostAddr::of_word(packet.stamp);
         let ack = Packet { kind: Kind::Ack, flow: packet.flow, dst, size: 84, ..Packet::default() };
         self.busy = self.busy.max(now) + self.line.time_for(Bytes::new(ack.size.into()));
@@ -123,7 +123,13 @@ impl Node for Any {
         }
     }
 
-    fn arrive<O: Out<Packet>>(&mut self, now: Time, port: u32, packet: &mut Packet, out: &mut O) {
+    fn arrive<O: Emitter<Packet>>(
+        &mut self,
+        now: Time,
+        port: u32,
+        packet: &mut Packet,
+        out: &mut O,
+    ) {
         match self {
             Self::Host(host) if packet.kind == Kind::RackRate => host.obey(now, packet),
             Self::Host(_) if packet.kind == Kind::Ack => {}
@@ -141,7 +147,7 @@ impl Node for Any {
         }
     }
 
-    fn timer<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+    fn timer<O: Emitter<Packet>>(&mut self, now: Time, out: &mut O) {
         let host = match self {
             Self::Host(host) => host,
             Self::Tor(tor) => return Node::timer(&mut **tor, now, out),
@@ -169,7 +175,7 @@ impl Node for Any {
         out.push(host.link, host.busy, &packet);
     }
 
-    fn depart<O: Out<Packet>>(&mut self, now: Time, out: &mut O) {
+    fn depart<O: Emitter<Packet>>(&mut self, now: Time, out: &mut O) {
         match self {
             Self::Host(_) => {}
             Self::Tor(tor) => Node::depart(&mut **tor, now, out),

@@ -5,7 +5,7 @@ mod over_time;
 use super::cdf::{Class, Words, pair};
 use super::fct::{Bin, PERCENTILES, bins, completed, over, transports};
 use super::{Figure, WIDE, micro};
-use crate::about::About;
+use crate::about::RunStart;
 use crate::human::{bytes, clipped, sig3};
 use crate::rows::{FlowRow, RpcRow, RunRecord};
 use crate::stats::Estimate;
@@ -20,7 +20,7 @@ pub struct Side<'a> {
     /// What it is called in pictures.
     pub name: &'a str,
     /// What it was.
-    pub about: &'a About,
+    pub about: &'a RunStart,
     /// Simulations of the run.
     pub runs: &'a [RunRecord],
 }

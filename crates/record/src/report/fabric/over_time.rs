@@ -20,7 +20,7 @@ const MOST_LETTERS: usize = 250_000;
 
 /// What a row has over time.
 #[derive(Clone, Copy)]
-pub(super) enum What {
+pub(super) enum RowContent {
     Busy,
     Queue,
     Dropped,
@@ -30,7 +30,7 @@ pub(super) enum What {
     Paused,
 }
 
-impl What {
+impl RowContent {
     const ALL: [Self; 7] = [
         Self::Busy,
         Self::Queue,
@@ -94,7 +94,7 @@ pub(super) fn controls(
     let rows: Vec<Option<&LinksRow>> =
         plan.order(bundles, measures.first()?).into_iter().map(row_of).collect();
     let every = run.links[0].every;
-    let lists = |row: &LinksRow| What::ALL.map(|what| what.of(row).len());
+    let lists = |row: &LinksRow| RowContent::ALL.map(|what| what.of(row).len());
     let intervals = run.links.iter().flat_map(lists).max().filter(|intervals| *intervals > 1)?;
     let joined = (rows.len() * intervals).div_ceil(MOST_LETTERS).max(1);
     let of_measure =
@@ -125,7 +125,7 @@ pub(super) fn controls(
 
 /// A measure in all intervals: a string for each, with a letter for each row. Null if no row has any: there was none in
 /// this seed, or the table is of a version that did not have it. The page then says that colours are of the whole run.
-fn letters(rows: &[Option<&LinksRow>], what: What, intervals: usize, joined: usize) -> Value {
+fn letters(rows: &[Option<&LinksRow>], what: RowContent, intervals: usize, joined: usize) -> Value {
     let value = |row: &Option<&LinksRow>, frame: usize| {
         let values = row.map_or(&[][..], |row| what.of(row));
         let from = (frame * joined).min(values.len());
@@ -138,7 +138,8 @@ fn letters(rows: &[Option<&LinksRow>], what: What, intervals: usize, joined: usi
     if most == 0.0 {
         return Value::Null;
     }
-    let full = if matches!(what, What::Busy | What::Paused) { 1.0 } else { most.max(1.0) };
+    let full =
+        if matches!(what, RowContent::Busy | RowContent::Paused) { 1.0 } else { most.max(1.0) };
     let (unit, end) = what.scale(full);
     let text: Vec<String> = all.iter().map(|frame| coded(frame, full)).collect();
     json!({ "full": full, "unit": unit, "end": end, "frames": text })

@@ -29,12 +29,12 @@ struct Trace {
     name: String,
     class: &'static str,
     values: Vec<f32>,
-    look: Look,
+    look: TraceStyle,
 }
 
 /// How a trace is drawn where it is no layer of a pile.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Look {
+enum TraceStyle {
     /// A line, and its range shaded.
     Ranged,
     /// A line.
@@ -43,7 +43,7 @@ enum Look {
     Ground,
 }
 
-impl Look {
+impl TraceStyle {
     /// Number of the layer in the page's data.
     const fn code(self) -> u8 {
         match self {
@@ -81,20 +81,20 @@ fn panels(series: &MemorySeries, row: &MemoryRow) -> Vec<Panel> {
     let every_us = series.every.as_ps() as f64 * 1e-6;
     let all = |value: &dyn Fn(&MemorySample) -> f32| series.samples.iter().map(value).collect();
     let one = |name: &str, class, values| {
-        vec![Trace { name: name.into(), class, values, look: Look::Ranged }]
+        vec![Trace { name: name.into(), class, values, look: TraceStyle::Ranged }]
     };
     let target = |i: usize, name| row.targets.map(|targets| Rule { at: targets[i], name });
     let seen = |i: usize, name: &str| {
         let known = series.samples.iter().any(|sample| sample.seen.is_some());
         let values = all(&|s| s.seen.map_or(0.0, |seen| seen[i]));
-        known.then(|| Trace { name: name.into(), class: "s1", values, look: Look::Bare })
+        known.then(|| Trace { name: name.into(), class: "s1", values, look: TraceStyle::Bare })
     };
     let per_us = |count: u32| (f64::from(count) / every_us) as f32;
     let owner = |i: usize| Trace {
         name: if series.antagonists > 1 { format!("antagonist {i}") } else { "antagonist".into() },
         class: PILE[i % PILE.len()],
         values: series.antagonist(i).collect(),
-        look: Look::Ranged,
+        look: TraceStyle::Ranged,
     };
     let mut owners = one("network", "s0", all(&|s| s.network));
     if series.samples.iter().any(|s| s.other_nics.is_some()) {
@@ -166,8 +166,12 @@ const STATES: [(&str, &str); 4] = [
 fn cache(series: &MemorySeries, row: &MemoryRow) -> Vec<Panel> {
     let samples: Option<Vec<_>> = series.samples.iter().map(|sample| sample.cache).collect();
     let Some(samples) = samples.filter(|samples| !samples.is_empty()) else { return Vec::new() };
-    let trace =
-        |name: &str, class, values| Trace { name: name.into(), class, values, look: Look::Ranged };
+    let trace = |name: &str, class, values| Trace {
+        name: name.into(),
+        class,
+        values,
+        look: TraceStyle::Ranged,
+    };
     let all = |value: &dyn Fn(&CacheSample) -> f32| samples.iter().map(value).collect();
     let unread: Vec<f32> = all(&|cache| cache.unread as f32 * 1e-6);
     let most = unread.iter().copied().fold(0.0, f32::max);
@@ -195,7 +199,7 @@ fn cache(series: &MemorySeries, row: &MemoryRow) -> Vec<Panel> {
     let states: Vec<usize> = samples.iter().map(|cache| state(cache.unread, row)).collect();
     for (i, (name, class)) in STATES.into_iter().enumerate().filter(|(i, _)| states.contains(i)) {
         let values = states.iter().map(|state| if *state == i { top } else { 0.0 }).collect();
-        filled.traces.push(Trace { name: name.into(), class, values, look: Look::Ground });
+        filled.traces.push(Trace { name: name.into(), class, values, look: TraceStyle::Ground });
     }
     // What lies behind is drawn first.
     filled.traces.rotate_left(1);
@@ -252,20 +256,30 @@ fn credits(series: &MemorySeries) -> Vec<Panel> {
             "Credits of the cache",
             "MB",
             vec![
-                trace("shares of the cache", "s5", shares, Look::Bare),
-                trace("limit: shares and delta", "s2", limit, Look::Bare),
-                trace("outstanding", "s0", out, Look::Ranged),
+                trace("shares of the cache", "s5", shares, TraceStyle::Bare),
+                trace("limit: shares and delta", "s2", limit, TraceStyle::Bare),
+                trace("outstanding", "s0", out, TraceStyle::Ranged),
             ],
         ),
         panel(
             "Requests that wait for credits",
             "",
-            vec![trace("blocked", "s1", all(&|credits| credits.blocked as f32), Look::Ranged)],
+            vec![trace(
+                "blocked",
+                "s1",
+                all(&|credits| credits.blocked as f32),
+                TraceStyle::Ranged,
+            )],
         ),
         panel(
             "Longest of their waits so far",
             "µs",
-            vec![trace("longest wait", "s1", all(&|credits| us(credits.longest)), Look::Ranged)],
+            vec![trace(
+                "longest wait",
+                "s1",
+                all(&|credits| us(credits.longest)),
+                TraceStyle::Ranged,
+            )],
         ),
     ]
 }
@@ -293,7 +307,7 @@ impl Panel {
         let n = self.traces.first().map_or(0, |trace| trace.values.len());
         // The ground is as high as what stands on it.
         let values = |i: usize| {
-            let traces = self.traces.iter().filter(|trace| trace.look != Look::Ground);
+            let traces = self.traces.iter().filter(|trace| trace.look != TraceStyle::Ground);
             traces.map(move |trace| f64::from(trace.values[i]))
         };
         let sum = |i: usize| values(i).sum::<f64>();
@@ -356,7 +370,8 @@ fn buttons(windows: &[Window]) -> String {
 fn legend(panels: &[Panel]) -> String {
     let mut html = String::new();
     for panel in panels.iter().filter(|panel| panel.stacked || panel.traces.len() > 1) {
-        let named = panel.traces.iter().filter(|trace| panel.stacked || trace.look != Look::Ranged);
+        let named =
+            panel.traces.iter().filter(|trace| panel.stacked || trace.look != TraceStyle::Ranged);
         let keys = named.map(|trace| {
             format!("<span><i class=\"key {}\"></i>{}</span>", trace.class, esc(&trace.name))
         });
@@ -383,7 +398,7 @@ fn one(canvas: &mut Canvas, panel: &Panel, y1: f64, per: usize) -> String {
     let mut under: Vec<f32> = Vec::new();
     for (trace, bins) in panel.traces.iter().zip(&bins) {
         let layer = match trace.look {
-            Look::Ground => Some("ground"),
+            TraceStyle::Ground => Some("ground"),
             _ => panel.stacked.then_some("pile"),
         };
         under = drawn(&mut plot, trace, bins, layer, &under);
@@ -449,7 +464,7 @@ fn drawn(
         }
     }
     let class = trace.class;
-    if trace.look != Look::Bare {
+    if trace.look != TraceStyle::Bare {
         let layer = layer.unwrap_or("band");
         plot.canvas
             .path(high.into_iter().chain(low.into_iter().rev()), &format!("{layer} {class}"));

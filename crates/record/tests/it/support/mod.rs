@@ -3,12 +3,12 @@
 //! Not a simulation: numbers are drawn, not derived, so tests and the sample report need no engine.
 #![allow(dead_code, reason = "each user of this file needs a part of it")]
 
-use forebay_record::why::{Part, Whose, WhyRow};
+use forebay_record::why::{Part, Subject, WhyRow};
 use forebay_record::{
-    About, CacheSample, ClassArrivalRow, ClassPauseRow, ConnectionRow, CreditPool, CreditRow,
+    CacheSample, ClassArrivalRow, ClassPauseRow, ConnectionRow, CreditPool, CreditRow,
     CreditsSample, DeadlockRow, FaultSpan, FlowRow, LinksRow, MemoryRow, MemorySample,
-    MemorySeries, NodeCounters, PortRow, Quantity, RpcRow, RunRecord, Series, UnfinishedRow,
-    WaitsFor,
+    MemorySeries, NodeCounters, PortRow, Quantity, RpcRow, RunRecord, RunStart, Series,
+    UnfinishedRow, WaitsFor,
 };
 use forebay_units::math::{ln, mix};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
@@ -18,8 +18,8 @@ const SPINES: u64 = 4;
 const HOSTS_PER_LEAF: u64 = 16;
 
 /// Settings of the made-up run.
-pub fn about(seeds: &[u64]) -> About {
-    About {
+pub fn about(seeds: &[u64]) -> RunStart {
+    RunStart {
         scenario: "websearch at 60 % with a 64:1 incast".into(),
         version: "0.1.0".into(),
         laws: vec!["dctcp".into()],
@@ -45,7 +45,7 @@ pub fn about(seeds: &[u64]) -> About {
             from: Time::from_ps(4_000_000_000),
             to: Some(Time::from_ps(6_500_000_000)),
         }],
-        ..About::default()
+        ..RunStart::default()
     }
 }
 
@@ -275,7 +275,7 @@ pub fn with_why(mut run: RunRecord) -> RunRecord {
         let port = run.ports.iter().find(|port| port.peer == run.hosts[flow.dst as usize]);
         let port = port.map_or("a->b".into(), |port| format!("{}->{}", port.node, port.peer));
         let row = |part, port: &str, behind, ps| WhyRow {
-            of: Whose::Flow(flow.flow),
+            of: Subject::Flow(flow.flow),
             part,
             port: port.into(),
             behind,

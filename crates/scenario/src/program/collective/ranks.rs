@@ -1,6 +1,6 @@
 //! Operations of a rank on a channel, collective after collective.
 
-use crate::program::op::{After, Mark, Op, Ops, Signal, Step};
+use crate::program::op::{Mark, Op, Ops, Signal, Step, WaitList};
 use forebay_jobs::{self as jobs, Algorithm, Schedule};
 use forebay_units::{Span, Time};
 use std::collections::{BTreeMap, VecDeque};
@@ -73,7 +73,7 @@ pub(super) struct RankOps {
     collective: u32, // number of this one
     place: u32,      // of the next operation
     begins: u32,     // place of the operation that this collective's first sends wait for
-    next: Next,
+    next: RankNext,
     sent: BTreeMap<u64, u32>, // messages so far by pair of ranks, where that matters
     received: BTreeMap<u64, (u32, u32)>, // likewise, and the place of the last signal of a window
     posts: Option<Option<u64>>, // an operation of a window comes next, about the pair of the receipt before
@@ -84,7 +84,7 @@ pub(super) struct RankOps {
 
 /// What comes next.
 #[derive(Clone, Debug)]
-enum Next {
+enum RankNext {
     Start,
     Begin,
     Delay,
@@ -105,7 +105,7 @@ impl RankOps {
             collective: 0,
             place: 0,
             begins: 0,
-            next: Next::Start,
+            next: RankNext::Start,
             sent: BTreeMap::new(),
             received: BTreeMap::new(),
             posts: None,
@@ -122,10 +122,10 @@ impl RankOps {
     /// At a time, or after all channels have ended the collective before.
     fn start(&self) -> Step {
         if self.collective == 0 {
-            return Step { op: Op::At(self.times.start), after: After::NOTHING };
+            return Step { op: Op::At(self.times.start), after: WaitList::NOTHING };
         }
         let ended = self.collective * self.of.schedule.channels();
-        Step { op: Op::Compute(self.times.gap), after: After::signal(self.of.group, ended) }
+        Step { op: Op::Compute(self.times.gap), after: WaitList::signal(self.of.group, ended) }
     }
 
     fn mark(&self, is_end: bool) -> Op {
@@ -157,7 +157,7 @@ impl RankOps {
             [0, 0] if !step.op.is_recv() => [self.back(self.begins), 0],
             back => back.map(|back| width * back),
         };
-        let mut after = After::ops(back);
+        let mut after = WaitList::ops(back);
         let mut posts = None;
         let op = match step.op {
             jobs::Op::Send { to, bytes, .. } => {
@@ -202,7 +202,7 @@ impl RankOps {
     /// What follows an operation where there is a window: the buffer of a receipt is posted again, after those before it.
     fn posted(&mut self, window: Window, pair: Option<u64>) -> Step {
         let Some(pair) = pair else {
-            return Step { op: Op::Compute(Span::ZERO), after: After::NOTHING };
+            return Step { op: Op::Compute(Span::ZERO), after: WaitList::NOTHING };
         };
         let place = self.place;
         let (_, last) = self.received.entry(pair).or_default();
@@ -212,13 +212,14 @@ impl RankOps {
         let to = self.of.hosts[from as usize];
         let (traffic, tag) = (self.traffic, window.tags + pair as u32);
         let signal = Signal { to, traffic, tag, delay: window.delay, before: Time::MAX };
-        Step { op: Op::Signal(signal), after: After::ops([1, before]) }
+        Step { op: Op::Signal(signal), after: WaitList::ops([1, before]) }
     }
 
     /// An operation that waits for all that is open: joins of two first, then `last`. True: this is that.
     fn joined(&mut self, last: Op) -> (Step, bool) {
         let (one, two) = (self.open.pop_front(), self.open.pop_front());
-        let after = After::ops([one, two].map(|place| place.map_or(0, |place| self.back(place))));
+        let after =
+            WaitList::ops([one, two].map(|place| place.map_or(0, |place| self.back(place))));
         if self.open.is_empty() {
             return (Step { op: last, after }, true);
         }
@@ -227,12 +228,12 @@ impl RankOps {
     }
 
     /// All that is sent and received has been listed.
-    fn listed(&mut self) -> Next {
+    fn listed(&mut self) -> RankNext {
         self.open = std::mem::take(&mut self.receipts).into_values().collect();
         if self.open.is_empty() {
             self.open.push_back(self.begins);
         }
-        Next::Received
+        RankNext::Received
     }
 }
 
@@ -243,7 +244,7 @@ impl Ops for RankOps {
             self.place += 1;
             return Some(step);
         }
-        if let Next::Steps(steps) = &mut self.next {
+        if let RankNext::Steps(steps) = &mut self.next {
             match steps.next() {
                 Some(step) => {
                     let step = self.translated(step);
@@ -254,42 +255,43 @@ impl Ops for RankOps {
             }
         }
         let step = match self.next {
-            Next::Start => {
-                self.next = Next::Begin;
+            RankNext::Start => {
+                self.next = RankNext::Begin;
                 self.start()
             }
-            Next::Begin => {
+            RankNext::Begin => {
                 self.begins = self.place;
-                self.next = if self.times.delay > Span::ZERO { Next::Delay } else { self.steps() };
-                Step { op: self.mark(false), after: After::op(1) }
+                self.next =
+                    if self.times.delay > Span::ZERO { RankNext::Delay } else { self.steps() };
+                Step { op: self.mark(false), after: WaitList::op(1) }
             }
-            Next::Delay => {
+            RankNext::Delay => {
                 self.begins = self.place;
                 self.next = self.steps();
-                Step { op: Op::Compute(self.times.delay), after: After::op(1) }
+                Step { op: Op::Compute(self.times.delay), after: WaitList::op(1) }
             }
-            Next::Received => {
+            RankNext::Received => {
                 let (step, is_last) = self.joined(self.mark(true));
                 if is_last {
                     self.open = std::mem::take(&mut self.sends).into_values().collect();
                     self.open.push_back(self.place);
                     let is_over = self.collective + 1 >= self.times.repeat;
-                    self.next = if is_over { Next::Over } else { Next::Ended };
+                    self.next = if is_over { RankNext::Over } else { RankNext::Ended };
                 }
                 step
             }
-            Next::Ended => {
+            RankNext::Ended => {
                 let to = self.of.hosts[self.rank as usize];
                 let (traffic, tag) = (self.traffic, self.of.group);
                 let signal = Signal { to, traffic, tag, delay: Span::ZERO, before: Time::MAX };
                 let (step, is_last) = self.joined(Op::Signal(signal));
                 if is_last {
                     self.collective += 1;
-                    self.next = Next::Start;
+                    self.next = RankNext::Start;
                 }
                 step
             }
-            Next::Steps(_) | Next::Over => return None,
+            RankNext::Steps(_) | RankNext::Over => return None,
         };
         self.place += 1;
         Some(step)
@@ -301,7 +303,7 @@ impl Ops for RankOps {
 }
 
 impl RankOps {
-    fn steps(&self) -> Next {
-        Next::Steps(Box::new(self.of.schedule.steps(self.rank, self.channel)))
+    fn steps(&self) -> RankNext {
+        RankNext::Steps(Box::new(self.of.schedule.steps(self.rank, self.channel)))
     }
 }

@@ -1,13 +1,13 @@
 //! Packets of receiver-driven transports as UDP datagrams.
 
-use super::{Seen, ports};
+use super::{TapRecord, ports};
 use forebay_record::capture::{MessageBits, MessageFrame, MessageKind};
 use forebay_scenario::workload::FlowSpec;
 use forebay_transport::Config;
 use forebay_wire::{Flags, Kind};
 
 /// A packet as it stands in a file.
-pub(super) fn frame(seen: &Seen, flow: &FlowSpec, cfg: &Config) -> MessageFrame {
+pub(super) fn frame(seen: &TapRecord, flow: &FlowSpec, cfg: &Config) -> MessageFrame {
     let packet = &seen.packet;
     let kind = match packet.kind {
         Kind::Trimmed => MessageKind::Trimmed,

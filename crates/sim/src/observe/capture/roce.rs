@@ -1,6 +1,6 @@
 //! Packets of queue pairs as RoCEv2 frames.
 
-use super::{Seen, ports};
+use super::{TapRecord, ports};
 use forebay_record::capture::{RoceFrame, RoceKind};
 use forebay_scenario::workload::FlowSpec;
 use forebay_transport::Config;
@@ -11,7 +11,7 @@ const FIRST_QUEUE_PAIR: u32 = 2;
 const QUEUE_PAIRS: u32 = 0x00ff_ffff - FIRST_QUEUE_PAIR;
 
 /// A packet as it stands in a file. A flow is one message; one without an end has no last packet.
-pub(super) fn frame(seen: &Seen, flow: &FlowSpec, cfg: &Config, ack_every: u32) -> RoceFrame {
+pub(super) fn frame(seen: &TapRecord, flow: &FlowSpec, cfg: &Config, ack_every: u32) -> RoceFrame {
     let packet = &seen.packet;
     let answers = packet.kind.is_answer();
     let ends = (flow.src, flow.dst);

@@ -1,6 +1,6 @@
 //! Collectives, by the times that the programs of their ranks noted.
 
-use crate::host::{Host, Logged};
+use crate::host::{Host, LoggedOp};
 use crate::world::AnyNode;
 use forebay_record::{CollectiveRow, ConnectionRow, FlowRow, StepCause, StepKind, StepRow};
 use forebay_scenario::model::{Scenario, TrafficKind};
@@ -120,13 +120,13 @@ pub(super) fn connections(
 pub(super) fn steps(nodes: &[AnyNode]) -> Vec<StepRow> {
     let apps = nodes.iter().filter_map(AnyNode::host).filter_map(Host::apps);
     let programs = apps.flat_map(|apps| (0u32..).zip(apps.logs()));
-    let rows = |(nth, (program, log)): (u32, (&Program, &[Logged]))| -> Vec<StepRow> {
+    let rows = |(nth, (program, log)): (u32, (&Program, &[LoggedOp]))| -> Vec<StepRow> {
         (0u32..).zip(log).map(|(number, one)| step((nth, program), (number, one))).collect()
     };
     programs.flat_map(rows).collect()
 }
 
-fn step((nth, program): (u32, &Program), (number, one): (u32, &Logged)) -> StepRow {
+fn step((nth, program): (u32, &Program), (number, one): (u32, &LoggedOp)) -> StepRow {
     let Step { op, after } = one.step;
     let (kind, on, bytes) = match op {
         Op::Send { on, bytes } => (StepKind::Send, Some(on), bytes),
@@ -158,8 +158,8 @@ fn step((nth, program): (u32, &Program), (number, one): (u32, &Logged)) -> StepR
         begun: (one.begun != Time::MAX).then_some(one.begun),
         over: (one.over != Time::MAX).then_some(one.over),
         cause: match one.by {
-            Logged::NOTHING => StepCause::Nothing,
-            Logged::SIGNAL => StepCause::Signal,
+            LoggedOp::NOTHING => StepCause::Nothing,
+            LoggedOp::SIGNAL => StepCause::Signal,
             number => StepCause::Step(number),
         },
         stripes: program.stripes,

@@ -13,7 +13,7 @@ use super::lab::Lab;
 use super::outcome::Outcome;
 use super::signals::ideas;
 use super::tails::SIZES;
-use crate::chart::{Chart, Panel, Said};
+use crate::chart::{BarLabel, Chart, Panel};
 use forebay_record::svg::Axis;
 use published::{row, said};
 use signals::{figure_8, figure_18, figure_19};
@@ -72,7 +72,7 @@ fn panel(label: &str, axis: Axis, runs: &[Vec<&Outcome>], of: fn(&Outcome) -> f6
     Panel { label: label.into(), axis, values, published: Vec::new() }
 }
 
-fn goodput(runs: &[Vec<&Outcome>], published: Vec<Said>) -> Panel {
+fn goodput(runs: &[Vec<&Outcome>], published: Vec<BarLabel>) -> Panel {
     Panel { published, ..panel("Goodput, Gb/s", GOODPUT, runs, |run| run.goodput) }
 }
 
@@ -81,11 +81,11 @@ fn losses(what: &str, runs: &[Vec<&Outcome>], of: fn(&Outcome) -> f64) -> Panel 
     panel(&format!("{what}, % (none: on the floor)"), DROPS, runs, of)
 }
 
-fn drops(runs: &[Vec<&Outcome>], published: Vec<Said>) -> Panel {
+fn drops(runs: &[Vec<&Outcome>], published: Vec<BarLabel>) -> Panel {
     Panel { published, ..losses("NIC drops", runs, |run| run.drops) }
 }
 
-fn memory(runs: &[Vec<&Outcome>], published: Vec<Said>) -> Panel {
+fn memory(runs: &[Vec<&Outcome>], published: Vec<BarLabel>) -> Panel {
     Panel { published, ..panel("Memory bandwidth of MApp, GB/s", MEMORY, runs, |run| run.mapp) }
 }
 
@@ -215,9 +215,9 @@ fn degrees(lab: &Lab, title: &str, ddio: bool) -> String {
     let runs: Vec<Vec<&Outcome>> =
         (0..4).map(|k| vec![lab.base(ddio, k), lab.hostcc(ddio, k)]).collect();
     let figure = if ddio { "fig14" } else { "fig10" };
-    let target = [2, 3].map(|k| Said::row((k, 1), row(&format!("{figure}-{k}x-goodput"))));
+    let target = [2, 3].map(|k| BarLabel::row((k, 1), row(&format!("{figure}-{k}x-goodput"))));
     // The row is of drops with hostCC over those without, which stand beside them.
-    let less = ddio.then(|| Said::row((3, 1), row("fig14-3x-drop-factor")));
+    let less = ddio.then(|| BarLabel::row((3, 1), row("fig14-3x-drop-factor")));
     let less = less.map(|said| said.drawn(|factor| factor * runs[3][0].drops));
     let panels = vec![
         goodput(&runs, target.into()),
@@ -248,7 +248,7 @@ fn figure_11(lab: &Lab) -> String {
             vec![lab.see(&setup), lab.see(&setup.clone().with_hostcc())]
         })
         .collect();
-    let target = cells.iter().enumerate().map(|(g, cell)| Said::row((g, 1), row(cell.2)));
+    let target = cells.iter().enumerate().map(|(g, cell)| BarLabel::row((g, 1), row(cell.2)));
     let panels = vec![goodput(&runs, target.collect()), drops(&runs, Vec::new())];
     chart(
         "hostCC, figure 11: hostCC over packet sizes and flows, 3x, DDIO off",
@@ -271,7 +271,7 @@ fn figure_13(lab: &Lab) -> String {
     let groups = INCAST.iter().map(|flows| format!("{flows} flows")).collect();
     let target = INCAST.iter().enumerate();
     let target =
-        target.map(|(g, flows)| Said::row((g, 3), row(&format!("fig13b-{flows}-goodput"))));
+        target.map(|(g, flows)| BarLabel::row((g, 3), row(&format!("fig13b-{flows}-goodput"))));
     let panels = vec![
         goodput(&runs, target.collect()),
         losses("Segments retransmitted", &runs, |run| run.retransmits),
@@ -288,7 +288,7 @@ fn figure_16(lab: &Lab) -> String {
         TARGETS.iter().map(|t| vec![targeted(lab, *t), targeted_resting(lab, *t)]).collect();
     let groups = TARGETS.iter().map(u32::to_string).collect();
     let target = TARGETS.iter().enumerate();
-    let target = target.map(|(g, t)| Said::row((g, 0), row(&format!("fig16-{t}-goodput"))));
+    let target = target.map(|(g, t)| BarLabel::row((g, 0), row(&format!("fig16-{t}-goodput"))));
     let panels =
         vec![goodput(&runs, target.collect()), drops(&runs, Vec::new()), memory(&runs, Vec::new())];
     let title = "hostCC, figure 16: hostCC over B_T, 3x, DDIO off";

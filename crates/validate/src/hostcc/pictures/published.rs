@@ -1,6 +1,6 @@
 //! What the rows publish, as marks beside the bars of a picture: a picture holds no number of the paper.
 
-use crate::chart::Said;
+use crate::chart::BarLabel;
 use crate::row::Row;
 use std::sync::LazyLock;
 
@@ -16,6 +16,6 @@ pub(super) fn row(id: &str) -> &'static Row {
 }
 
 /// Marks for bars: group, bar, and the row that publishes something about it.
-pub(super) fn said(of: &[(usize, usize, &str)]) -> Vec<Said> {
-    of.iter().map(|(group, bar, id)| Said::row((*group, *bar), row(id))).collect()
+pub(super) fn said(of: &[(usize, usize, &str)]) -> Vec<BarLabel> {
+    of.iter().map(|(group, bar, id)| BarLabel::row((*group, *bar), row(id))).collect()
 }

@@ -11,10 +11,10 @@ use crate::plot::{Line, Panel, Rule, plot};
 const SPAN: f64 = 1000.0;
 
 /// A run and its name in the picture.
-type Named<'a> = (&'a str, &'a Outcome);
+type NamedRun<'a> = (&'a str, &'a Outcome);
 
 /// B_S, I_S and the level of runs above each other, from the beginning of the trace.
-fn signals(title: &str, runs: &[Named<'_>]) -> String {
+fn signals(title: &str, runs: &[NamedRun<'_>]) -> String {
     let alone: Vec<String> = runs.iter().map(|(name, _)| format!("I_S, lines: {name}")).collect();
     let mut bandwidth = Panel {
         label: "B_S, Gb/s",
@@ -48,7 +48,11 @@ fn signals(title: &str, runs: &[Named<'_>]) -> String {
 const LEVEL: &str = "Level of host-local response, 0 (none) to 4 (MApp stopped)";
 
 /// Occupied slots, from none on: where nothing comes from senders, none is occupied.
-fn occupancy<'a>(label: &'a str, runs: &[Named<'_>], shown: impl Fn(usize) -> bool) -> Panel<'a> {
+fn occupancy<'a>(
+    label: &'a str,
+    runs: &[NamedRun<'_>],
+    shown: impl Fn(usize) -> bool,
+) -> Panel<'a> {
     let rules =
         vec![Rule { name: "I_T, 70", at: THRESHOLD }, Rule { name: "credits, 93", at: 93.0 }];
     Panel { label, range: (0.0, 100.0), lines: lines(runs, |p| p.occupancy, shown), rules }
@@ -56,7 +60,7 @@ fn occupancy<'a>(label: &'a str, runs: &[Named<'_>], shown: impl Fn(usize) -> bo
 
 /// A line for each run, without points where it is not shown: its place is its colour.
 fn lines(
-    runs: &[Named<'_>],
+    runs: &[NamedRun<'_>],
     of: fn(&Point) -> f64,
     shown: impl Fn(usize) -> bool,
 ) -> Vec<Line<'static>> {
@@ -64,7 +68,7 @@ fn lines(
         let from = run.trace.first().map_or(0.0, |p| p.us);
         run.trace.iter().map(|p| (p.us - from, of(p))).take_while(|p| p.0 <= SPAN).collect()
     };
-    let line = |(i, (_, run)): (usize, &Named<'_>)| Line {
+    let line = |(i, (_, run)): (usize, &NamedRun<'_>)| Line {
         name: "",
         points: if shown(i) { points(run) } else { Vec::new() },
         steps: false,

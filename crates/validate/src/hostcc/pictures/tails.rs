@@ -1,10 +1,10 @@
 //! Figures 4, 12 and 15: percentiles of RPCs, and what the rows publish about them.
 
 use super::super::lab::Lab;
-use super::super::tails::{Beside, ENOUGH_FOR_P9999, PERCENTILES, latencies};
+use super::super::tails::{BackgroundLoad, ENOUGH_FOR_P9999, PERCENTILES, latencies};
 use super::published::row;
 use super::{chart, strings};
-use crate::chart::{Chart, Panel, Said};
+use crate::chart::{BarLabel, Chart, Panel};
 use crate::order::Samples;
 use forebay_record::svg::{Axis, plain};
 
@@ -21,7 +21,7 @@ pub(super) fn tails(
     series: usize,
     sizes: &[(u32, &str)],
 ) -> String {
-    let besides = &Beside::ALL[..series];
+    let besides = &BackgroundLoad::ALL[..series];
     let samples: Vec<Vec<Samples>> = sizes
         .iter()
         .map(|(size, _)| besides.iter().map(|b| latencies(lab, ddio, *b, *size)).collect())
@@ -81,15 +81,15 @@ struct Level {
 /// The row about a percentile of RPCs of this size, if there is one. With DDIO the paper calls the results of figure 4 identical.
 fn level(ddio: bool, bar: usize, size: &str, per_10_000: u32) -> Option<Level> {
     let (small, percentile) = (size == "128B", if per_10_000 == 9900 { "p99" } else { "p999" });
-    let (id, added) = match (Beside::ALL[bar], per_10_000) {
-        (Beside::Congested, 9900 | 9990) if ddio && small => {
+    let (id, added) = match (BackgroundLoad::ALL[bar], per_10_000) {
+        (BackgroundLoad::Congested, 9900 | 9990) if ddio && small => {
             (format!("fig15-dctcp-{percentile}"), true)
         }
-        (Beside::Congested, 9900 | 9990) => (format!("fig4-{size}-{percentile}"), true),
-        (Beside::HostCc, 9900) if small => {
+        (BackgroundLoad::Congested, 9900 | 9990) => (format!("fig4-{size}-{percentile}"), true),
+        (BackgroundLoad::HostCc, 9900) if small => {
             ((if ddio { "fig15-hostcc-p99" } else { "fig12-128B-p99" }).into(), true)
         }
-        (Beside::HostCc, 9990) => (format!("{}-{size}-p999", figure(ddio)), false),
+        (BackgroundLoad::HostCc, 9990) => (format!("{}-{size}-p999", figure(ddio)), false),
         _ => return None,
     };
     Some(Level { id, bar, added })
@@ -101,14 +101,14 @@ fn figure(ddio: bool) -> &'static str {
 
 impl Level {
     /// In us, as the row has it.
-    fn said(&self, at: (usize, usize)) -> Said {
+    fn said(&self, at: (usize, usize)) -> BarLabel {
         let row = row(&self.id);
         let unit = if row.unit == "ms" { 1e3 } else { 1.0 };
-        Said::row(at, row).drawn(|value| value * unit)
+        BarLabel::row(at, row).drawn(|value| value * unit)
     }
 
     /// As it stands in a panel where the percentile at 0x is `free`.
-    fn above(&self, at: (usize, usize), free: f64) -> Said {
+    fn above(&self, at: (usize, usize), free: f64) -> BarLabel {
         let base = if self.added { free } else { 0.0 };
         self.said(at).drawn(|value| value + base)
     }

@@ -16,7 +16,7 @@ const END: u64 = 60_000; // ticks
 
 /// What the queue did after the first quarter, in KB, and the rate out of it.
 #[derive(Debug)]
-pub struct Seen {
+pub struct QueueSummary {
     pub mean: f64,
     pub low: f64,
     pub high: f64,
@@ -91,8 +91,8 @@ impl Hop {
     }
 
     /// 3 ms, of which the first quarter is left out.
-    pub fn run(mut self) -> Seen {
-        let mut seen = Seen { mean: 0.0, low: f64::MAX, high: 0.0, gbps: 0.0, peak: 0.0 };
+    pub fn run(mut self) -> QueueSummary {
+        let mut seen = QueueSummary { mean: 0.0, low: f64::MAX, high: 0.0, gbps: 0.0, peak: 0.0 };
         let (mut from, mut ticks) = (0.0, 0.0);
         for tick in 0..END {
             self.tick(Time::ZERO + TICK * tick);
