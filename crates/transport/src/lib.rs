@@ -29,6 +29,7 @@ mod config;
 pub mod credited;
 pub mod granted;
 mod half;
+mod lost;
 mod marks;
 mod prr;
 #[cfg(feature = "pulled")]

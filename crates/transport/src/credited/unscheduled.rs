@@ -3,24 +3,23 @@
 //! They cross one path, and so do their answers, in order: an answer to one of them, or to the probe behind the last, says that those before it
 //! which are unanswered are lost.
 
-use crate::bits::Bits;
+use crate::lost::LostPackets;
 use std::ops::Range;
 
 /// Packets that left unscheduled, and those to be sent again. Packets have numbers.
 #[derive(Clone, Debug)]
 pub(super) struct UnscheduledPackets {
-    budget: u64,     // payload that may still leave without a credit
-    end: u64,        // first number that did not leave so
-    known: u64,      // first number whose fate is unknown; invariant: at most `end`
-    lost: Bits,      // to be sent again
-    lost_count: u64, // of those
-    probe: bool,     // a probe leaves next
+    budget: u64,       // payload that may still leave without a credit
+    end: u64,          // first number that did not leave so
+    known: u64,        // first number whose fate is unknown; invariant: at most `end`
+    lost: LostPackets, // to be sent again
+    probe: bool,       // a probe leaves next
 }
 
 impl UnscheduledPackets {
     /// So much payload may leave unscheduled.
     pub fn new(budget: u64) -> Self {
-        Self { budget, end: 0, known: 0, lost: Bits::default(), lost_count: 0, probe: false }
+        Self { budget, end: 0, known: 0, lost: LostPackets::default(), probe: false }
     }
 
     /// Whether packets may leave without a credit.
@@ -57,9 +56,7 @@ impl UnscheduledPackets {
     pub fn acked(&mut self, number: u64) {
         self.answered_below(number);
         self.known = self.known.max(number + 1).min(self.end);
-        if self.lost.remove(number) {
-            self.lost_count -= 1;
-        }
+        self.lost.remove(number);
     }
 
     /// Packets below `end` that are unanswered are lost.
@@ -80,19 +77,18 @@ impl UnscheduledPackets {
     }
 
     fn lose(&mut self, number: u64) {
-        self.lost_count += u64::from(self.lost.add(number));
+        self.lost.add(number);
     }
 
     /// Whether packets are to be sent again, or may have to be.
     pub fn has_work(&self) -> bool {
-        self.lost_count > 0 || self.known < self.end
+        !self.lost.is_empty() || self.known < self.end
     }
 
     /// The first packet that is lost. It is sent again.
     pub fn take_lost(&mut self) -> Option<u64> {
-        let number = self.lost.next_in(0).filter(|_| self.lost_count > 0)?;
+        let number = self.lost.first()?;
         self.lost.remove(number);
-        self.lost_count -= 1;
         Some(number)
     }
 

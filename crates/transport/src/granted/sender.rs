@@ -6,6 +6,7 @@ use super::{GrantedConfig, LAST_RESORT, LIVES, PATH};
 use crate::FlowSpec;
 use crate::bits::Bits;
 use crate::half::SenderHalf;
+use crate::lost::LostPackets;
 use crate::writes::Writes;
 use forebay_laws::flow::{IntHop, Totals};
 use forebay_units::{Bytes, Time};
@@ -23,18 +24,17 @@ pub struct GrantedSender {
     spec: FlowSpec,
     paths: PathOrder,
     totals: Totals,
-    una: u64,         // number of the first packet that is not acknowledged
-    nxt: u64,         // number of the first packet that was never sent
-    acked: Bits,      // from `una` on
-    lost: Bits,       // known to be, and not sent again since
-    lost_count: u64,  // of those
-    unscheduled: u64, // payload that needs no credit
-    credit: u64,      // payload in all, `unscheduled` included
-    spent: u64,       // of that
-    unanswered: u64,  // packets on their way, as far as answers tell
-    returned: u64,    // packets that came back and whose credit is still counted as spent
-    forced: bool,     // a packet leaves whatever the credit
-    probe: bool,      // a probe leaves next
+    una: u64,          // number of the first packet that is not acknowledged
+    nxt: u64,          // number of the first packet that was never sent
+    acked: Bits,       // from `una` on
+    lost: LostPackets, // known to be, and not sent again since
+    unscheduled: u64,  // payload that needs no credit
+    credit: u64,       // payload in all, `unscheduled` included
+    spent: u64,        // of that
+    unanswered: u64,   // packets on their way, as far as answers tell
+    returned: u64,     // packets that came back and whose credit is still counted as spent
+    forced: bool,      // a packet leaves whatever the credit
+    probe: bool,       // a probe leaves next
     complete: bool,
     priority: u8, // of what is sent on credit
     heard: Time,  // last answer, or last resort
@@ -71,8 +71,7 @@ impl GrantedSender {
             una: 0,
             nxt: 0,
             acked: Bits::default(),
-            lost: Bits::default(),
-            lost_count: 0,
+            lost: LostPackets::default(),
             unscheduled,
             credit: unscheduled,
             spent: 0,
@@ -131,8 +130,8 @@ impl GrantedSender {
         if !self.forced && self.spent >= self.credit || self.complete {
             return None;
         }
-        if self.lost_count > 0 {
-            return self.lost.next_in(self.una);
+        if let Some(lost) = self.lost.first() {
+            return Some(lost);
         }
         (self.totals.nxt < self.spec.size.get()).then_some(self.nxt)
     }
@@ -161,8 +160,8 @@ impl GrantedSender {
 
     fn lose(&mut self, number: u64) {
         let sent = (self.una..self.nxt).contains(&number) && !self.acked.has(number);
-        if sent && self.lost.add(number) {
-            self.lost_count += 1;
+        if sent {
+            self.lost.add(number);
         }
     }
 
@@ -171,9 +170,7 @@ impl GrantedSender {
         if !(self.una..self.nxt).contains(&number) || !self.acked.add(number) {
             return;
         }
-        if self.lost.remove(number) {
-            self.lost_count -= 1;
-        }
+        self.lost.remove(number);
         let size = self.spec.size.get();
         self.totals.delivered += cfg.payload(number, size);
         self.una = self.acked.next_out(self.una);
@@ -232,7 +229,6 @@ impl SenderHalf<GrantedConfig> for GrantedSender {
         self.probe = cfg.protect && unscheduled && (number + 1) * cfg.mss.get() >= self.unscheduled;
         if again {
             self.lost.remove(number);
-            self.lost_count -= 1;
             self.retransmits += 1;
         } else {
             self.nxt += 1;
