@@ -74,12 +74,13 @@ const MODELS: [&str; 9] =
     ["units", "engine", "wire", "net", "host", "transport", "sim", "record", "jobs"];
 
 /// Files outside `scenario` that parse TOML or JSON, and of whom.
-const PARSERS: [&str; 12] = [
+const PARSERS: [&str; 13] = [
     "carc-bench/src/traffic.rs",    // its own child processes
     "agent/src/run/orders.rs",      // of its own guard
     "study/",                       // manifests of runs
     "cli/src/bench/mod.rs",         // its own child processes
     "cli/src/sweep/pool.rs",        // its own child processes
+    "cli/src/reproduce/all.rs",     // rows that it has written
     "record/src/dir/read.rs",       // run folders
     "validate/src/hiercc/setup.rs", // its own tables, part of the program
     "validate/src/htsim.rs",        // likewise
