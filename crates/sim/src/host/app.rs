@@ -86,8 +86,8 @@ struct Slot {
     missing: u8, // what it still waits for; once it has begun, its parts that are not over, or 0
     over: bool,
     cause: u32,     // flow whose delivery, or last acknowledgement, let it begin
-    first: u32,     // place in a list, see `edge`: the first that waits for it
-    next: [u32; 2], // for each operation that it waits for: the next that does so, too
+    first: u32,     // place in a list, see `edge`: the newest that waits for it
+    next: [u32; 2], // for each operation that it waits for: the next older one that does so, too
 }
 
 const _: () = assert!(size_of::<Slot>() <= 64, "an operation costs at most a cache line");
@@ -232,14 +232,14 @@ impl Apps {
             return false;
         }
         slot.over = true;
-        let mut next = std::mem::take(&mut slot.first);
+        let newest = std::mem::take(&mut slot.first);
         if let Some(one) = self.logged(id) {
             (one.over, one.last) = (now, cause);
         }
+        let mut next = self.reversed(id.0, newest);
         while next > 0 {
-            let (number, which) = ((next - 1) >> 1, (next - 1) & 1);
-            let waiting = (id.0, number);
-            next = self.slot(waiting).next[which as usize];
+            let (waiting, link) = self.waiting(id.0, next);
+            next = *link;
             self.met(waiting, cause, id.1);
         }
         let of = &mut self.programs[id.0 as usize];
@@ -248,6 +248,24 @@ impl Apps {
             of.first += 1;
         }
         of.ends(now)
+    }
+
+    /// The operation at a place of a list, and the place of the next one.
+    fn waiting(&mut self, program: u32, place: u32) -> (OpId, &mut u32) {
+        let (number, which) = ((place - 1) >> 1, (place - 1) & 1);
+        let id = (program, number);
+        (id, &mut self.slot(id).next[which as usize])
+    }
+
+    /// Turns a list round: operations are listed newest first, and begin oldest first.
+    fn reversed(&mut self, program: u32, mut place: u32) -> u32 {
+        let mut before = 0;
+        while place > 0 {
+            let (_, link) = self.waiting(program, place);
+            let next = std::mem::replace(link, before);
+            before = std::mem::replace(&mut place, next);
+        }
+        before
     }
 
     /// The sender of an operation gave up. True if that ends a program that the run waits for.

@@ -33,7 +33,7 @@ fn took(scenario: &Scenario) -> u64 {
     one(&record).completion().expect("it ended").as_ps()
 }
 
-/// Measured with flow lists before there were collectives, and equal to a recurrence over packets: 42 packets and more take
+/// Equal to a recurrence over packets: 42 packets and more take
 /// 88,640 k + 1,955,520 ps, since ACKs share the link; up to 26 take 83,520 k + 2,083,520 ps.
 #[test]
 fn one_step_of_a_ring_takes_the_time_of_its_packets() {
@@ -204,6 +204,20 @@ fn a_window_of_one_message_waits_for_the_receiver_to_post_its_buffer() {
     assert_eq!(took(&star(2, text, "")), 10 * first + 9 * 1_000_000);
     let wide = text.replace("window = \"1000B\"", "window = \"10KB\"");
     assert_eq!(took(&star(2, &wide, "")), first + 9 * 83_520);
+}
+
+/// Two messages of 10 packets, which wait for the same begin. The root begins again when the last packet of the second one is acknowledged.
+#[test]
+fn sends_that_wait_for_the_same_begin_go_out_in_the_order_of_listing() {
+    let text = "op = \"broadcast\"\nbytes = \"20KB\"\nmessage = \"10KB\"\nrepeat = 2\nstep_delay = \"100ns\"";
+    for more in ["", "\nwindow = \"40KB\""] {
+        let record = agreed(&star(2, &format!("{text}{more}"), ""));
+        let ends: Vec<u64> =
+            record.collectives.iter().map(|row| row.end.expect("it ended").as_ps()).collect();
+        let delivered = 2 * (1_000_000 + 83_520) + 19 * 83_520;
+        let acknowledged = delivered + 2 * (1_000_000 + 5_120);
+        assert_eq!(ends, [delivered, acknowledged + delivered], "{more}");
+    }
 }
 
 /// Four racks of two hosts: faults have somewhere to be.
