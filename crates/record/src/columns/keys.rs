@@ -173,6 +173,10 @@ pub(super) const KEYS: &[(&str, &str)] = &[
     ),
     ("descriptors", "Share of the time for which packets queued in the NIC for descriptors."),
     ("collective", "Collectives; not there if no traffic entry makes any."),
+    (
+        "left_collectives",
+        "Collectives that had not ended by the end, begun in the warm-up or after it.",
+    ),
     ("collective_definition", "Definitions of completion, bandwidths and wait of collectives."),
     (
         "wait_us",

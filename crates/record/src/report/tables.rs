@@ -33,10 +33,7 @@ pub(super) fn header(about: &RunStart, summary: &Summary) -> String {
     };
     let (chip, word) = match summary.status {
         Status::Complete => ("good", "complete".to_string()),
-        Status::Unfinished => {
-            let left = summary.flows.not_finished + summary.flows.not_started;
-            ("bad", format!("{} unfinished", human::counted(left as usize, "flow")))
-        }
+        Status::Unfinished => ("bad", format!("{} unfinished", summary.unfinished())),
         Status::Interrupted => ("bad", "interrupted: partial data".into()),
         Status::Stalled => ("bad", "stalled: no packet moved".into()),
     };

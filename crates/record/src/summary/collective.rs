@@ -18,6 +18,9 @@ factor of nccl-tests; wait: mean over ranks of the time from having all data to 
 pub struct CollectiveSummary {
     /// What completion, bandwidths and wait mean.
     pub collective_definition: String,
+    /// Collectives that had not ended by the end of the run, begun in the warm-up or after it.
+    #[serde(default)]
+    pub left_collectives: u64,
     /// All measured collectives together.
     pub overall: CollectiveClass,
     /// By `[[traffic]]` entry; empty if one entry alone makes collectives.
@@ -31,7 +34,7 @@ pub struct CollectiveClass {
     pub name: String,
     /// Collectives that completed, summed over seeds.
     pub count: u64,
-    /// Collectives that had begun and not ended by the end of the run.
+    /// Collectives that had begun after the warm-up and not ended by the end of the run.
     pub not_finished: u64,
     /// Whether the statistics of some seed leave out more than 1 % of its collectives, which had not finished.
     #[serde(default)]
@@ -69,7 +72,9 @@ pub(super) fn summary(about: &RunStart, runs: &[RunRecord]) -> Option<Collective
         }
     };
     let collective_definition = COLLECTIVE_DEFINITION.into();
-    Some(CollectiveSummary { collective_definition, overall, traffic_classes })
+    let all = runs.iter().flat_map(|run| &run.collectives);
+    let left_collectives = all.filter(|row| row.end.is_none()).count() as u64;
+    Some(CollectiveSummary { collective_definition, left_collectives, overall, traffic_classes })
 }
 
 fn class(
@@ -146,5 +151,33 @@ mod tests {
         assert_eq!((all.algbw_gbps.mean, all.busbw_gbps.mean), (Some(80.0), Some(120.0)));
         assert_eq!((all.wait_us.mean, all.last_rank.as_str()), (Some(3.0), "b"));
         assert_eq!(summary(&RunStart::default(), &[]), None);
+    }
+
+    /// Two of three are left, and one of them began in the warm-up.
+    #[test]
+    fn the_headline_counts_collectives_of_the_warmup_that_are_left() {
+        let us = |us: u64| Time::from_ps(us * 1_000_000);
+        let at = |start: u64| CollectiveRow { start: us(start), ..CollectiveRow::default() };
+        let done = CollectiveRow { end: Some(us(2)), last: Some(0), ..at(1) };
+        let run = |rows: &[CollectiveRow]| RunRecord {
+            hosts: vec!["a".into()],
+            collectives: rows.to_vec(),
+            ..RunRecord::default()
+        };
+        let warmup = us(10);
+        let traffic = vec!["x".into()];
+        let about = RunStart { seeds: vec![0], traffic, warmup, ..RunStart::default() };
+        let text = |rows: &[CollectiveRow]| {
+            let all = crate::Summary::of(&about, &[run(rows)]);
+            let head = all.render(100, false).lines().next().unwrap_or_default().to_string();
+            let of = all.collective.expect("it has collectives");
+            (head, of.left_collectives, of.overall.not_finished)
+        };
+        let (head, left, measured) = text(&[done, at(3)]);
+        assert!(head.ends_with("1 collective UNFINISHED"), "{head}");
+        assert_eq!((left, measured), (1, 0));
+        let (head, left, measured) = text(&[done, at(3), at(11)]);
+        assert!(head.ends_with("2 collectives UNFINISHED"), "{head}");
+        assert_eq!((left, measured), (2, 1));
     }
 }

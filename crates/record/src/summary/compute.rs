@@ -29,8 +29,8 @@ impl Summary {
         let whole = seeds_missing.is_empty() && runs.iter().all(|run| !run.interrupted);
         let (size_classes, size_classes_absent) = size_classes(about, runs);
         let flows = flow_counts(about, runs);
-        let collectives = runs.iter().flat_map(|run| &run.collectives);
-        let collectives = collectives.filter(|row| row.end.is_none()).count() as u64;
+        let collective = super::collective::summary(about, runs);
+        let collectives = collective.as_ref().map_or(0, |of| of.left_collectives);
         let left = flows.not_finished + flows.not_started + collectives;
         Self {
             format: SUMMARY_FORMAT,
@@ -57,7 +57,7 @@ impl Summary {
             size_classes_absent,
             traffic_classes: traffic_classes(about, runs),
             incast: super::incast::summary(about, runs),
-            collective: super::collective::summary(about, runs),
+            collective,
             rpc: super::rpc::summary(about, runs),
             memory: super::memory::summary(runs),
             network: network(about, runs),

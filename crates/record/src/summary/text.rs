@@ -150,19 +150,21 @@ impl Summary {
         ));
         match self.status {
             Status::Complete => line.add(Tone::Good, "complete"),
-            Status::Unfinished => {
-                let left = self.flows.not_finished + self.flows.not_started;
-                let left = match &self.collective {
-                    Some(of) if left == 0 => {
-                        crate::human::counted(of.overall.not_finished as usize, "collective")
-                    }
-                    _ => crate::human::counted(left as usize, "flow"),
-                };
-                line.add(Tone::Warn, format!("{left} UNFINISHED"))
-            }
+            Status::Unfinished => line.add(Tone::Warn, format!("{} UNFINISHED", self.unfinished())),
             Status::Interrupted => line.add(Tone::Bad, "INTERRUPTED, partial"),
-            Status::Stalled => line.add(Tone::Bad, "STALLED, flows left unfinished"),
+            Status::Stalled => line.add(Tone::Bad, "STALLED, traffic left unfinished"),
         }
+    }
+
+    /// How many flows and collectives are left.
+    pub(crate) fn unfinished(&self) -> String {
+        let flows = self.flows.not_finished + self.flows.not_started;
+        let collectives = self.collective.as_ref().map_or(0, |of| of.left_collectives);
+        let all = [(flows, "flow"), (collectives, "collective")];
+        let left = all.into_iter().filter(|(n, _)| *n > 0);
+        let left: Vec<String> =
+            left.map(|(n, what)| crate::human::counted(n as usize, what)).collect();
+        left.join(" and ")
     }
 
     fn flow_line(&self) -> Line {

@@ -421,7 +421,7 @@ fn a_stalled_run_is_not_complete() {
     runs[1].stalled = true;
     let summary = Summary::of(&about, &runs);
     assert_eq!(summary.status, Status::Stalled);
-    assert!(summary.render(100, false).contains("STALLED, flows left unfinished"));
+    assert!(summary.render(100, false).contains("STALLED, traffic left unfinished"));
     let page = forebay_record::report::render(&about, &summary, &runs);
     assert!(page.contains("stalled: no packet moved") && page.contains(">stalled</span>"));
     runs[2].interrupted = true;
