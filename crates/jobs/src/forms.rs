@@ -1,4 +1,4 @@
-//! Closed forms: bytes, steps, times and bandwidths.
+//! Closed forms: bytes, steps and times.
 //!
 //! n ranks, S bytes ([`Schedule::size`]), B the rate of one direction of a rank's link, alpha the time of a message beyond its
 //! serialisation. Channels share the link. Source: Thakur, Rabenseifner and Gropp 2005; nccl-tests `doc/PERFORMANCE.md`.
@@ -74,21 +74,6 @@ impl Schedule {
     /// busbw over algbw: 2 (n - 1)/n of an all-reduce, 1 of a broadcast, (n - 1)/n of all else.
     pub fn bus_factor(&self) -> Ratio {
         self.operation.bus_factor(self.ranks)
-    }
-
-    /// S over the completion time, in 10^9 B/s.
-    pub fn algbw(&self, time: Span) -> f64 {
-        if time == Span::ZERO {
-            0.0
-        } else {
-            self.size.get() as f64 * 1_000.0 / time.as_ps() as f64
-        }
-    }
-
-    /// Bandwidth that links carry, in 10^9 B/s: algbw times [`Schedule::bus_factor`].
-    pub fn busbw(&self, time: Span) -> f64 {
-        let Ratio { over, under } = self.bus_factor();
-        self.algbw(time) * over as f64 / under as f64
     }
 
     /// Less than any algorithm needs at this rate: 2 (n - 1)/n S/B of an all-reduce, S/B of a broadcast to others, (n - 1)/n S/B of all

@@ -21,7 +21,7 @@ pub struct Metric {
 enum MetricReader {
     Flows(OfClass, OfDistribution),
     Incasts(OfDistribution),
-    /// Of collectives.
+    Completions(OfDistribution),
     Collectives(OfCollectives),
     Rpcs(OfRpcs),
     /// Of RPCs, or of connections, of which none is left out.
@@ -82,6 +82,13 @@ impl Metric {
                     Value { censored: all.censored, ..of(statistic(&all.completion_us)) }
                 }
             },
+            MetricReader::Completions(statistic) => match &summary.collective {
+                None => Value::default(),
+                Some(all) => {
+                    let all = &all.overall;
+                    Value { censored: all.censored, ..of(statistic(&all.completion_us)) }
+                }
+            },
             MetricReader::Collectives(estimate) => match &summary.collective {
                 None => Value::default(),
                 Some(all) => {
@@ -132,23 +139,7 @@ const STATISTICS: [NamedMetric<OfDistribution>; 4] = [
     ("p99", "99th percentile", |d| &d.p99),
 ];
 
-const COLLECTIVES: [NamedMetric<OfCollectives>; 7] = [
-    ("completion_us.mean", "mean completion time of collectives, microseconds", |c| {
-        &c.completion_us.mean
-    }),
-    ("completion_us.p50", "median completion time of collectives, microseconds", |c| {
-        &c.completion_us.p50
-    }),
-    (
-        "completion_us.p95",
-        "95th percentile of completion times of collectives, microseconds",
-        |c| &c.completion_us.p95,
-    ),
-    (
-        "completion_us.p99",
-        "99th percentile of completion times of collectives, microseconds",
-        |c| &c.completion_us.p99,
-    ),
+const COLLECTIVES: [NamedMetric<OfCollectives>; 3] = [
     ("algbw_gbps", "size of a collective over its completion time, Gb/s", |c| &c.algbw_gbps),
     ("busbw_gbps", "bus bandwidth of collectives, Gb/s", |c| &c.busbw_gbps),
     ("wait_us", "wait of ranks that have their data for the last rank, microseconds", |c| {
@@ -160,9 +151,11 @@ const COLLECTIVE_COUNTS: [NamedMetric<Count>; 2] = [
     ("collective.completed", "collectives that completed, over all seeds", |s| {
         s.collective.as_ref().map_or(0.0, |c| c.overall.count as f64)
     }),
-    ("collective.not_finished", "collectives that had begun and not ended by the end", |s| {
-        s.collective.as_ref().map_or(0.0, |c| c.overall.not_finished as f64)
-    }),
+    (
+        "collective.not_finished",
+        "collectives begun after the warm-up that had not ended by the end",
+        |s| s.collective.as_ref().map_or(0.0, |c| c.overall.not_finished as f64),
+    ),
 ];
 
 const RPC_DISTRIBUTIONS: [NamedMetric<OfRpcClass>; 3] = [
@@ -508,6 +501,11 @@ pub fn all() -> Vec<Metric> {
             "{statistic} of the time from the first start of a round of an incast to its last delivery, microseconds"
         );
         all.push(metric(&name, &about, false, MetricReader::Incasts(read)));
+    }
+    for (name, statistic, read) in STATISTICS {
+        let name = format!("collective.completion_us.{name}");
+        let about = format!("{statistic} of completion times of collectives, microseconds");
+        all.push(metric(&name, &about, false, MetricReader::Completions(read)));
     }
     all.extend(COLLECTIVES.map(|(name, about, read)| {
         metric(&format!("collective.{name}"), about, false, MetricReader::Collectives(read))
