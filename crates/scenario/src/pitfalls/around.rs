@@ -9,7 +9,7 @@ use crate::scenario::Scenario;
 use crate::traffic::Traffic;
 use crate::transport::{self, Transport};
 use crate::workload::Hosts;
-use forebay_jobs::Schedule;
+use forebay_jobs::{Algorithm, Schedule};
 use forebay_laws::Laws;
 use forebay_laws::flow::{Echo, FlowParams};
 use forebay_units::{BitsPerSec, Bytes, Span, human};
@@ -252,6 +252,16 @@ fn fan_in(traffic: &Traffic, hosts: &Hosts, ends: Option<&[(u32, u32)]>) -> u64 
     match (&traffic.kind, ends) {
         (TrafficKind::Incast(incast), _) => u64::from(incast.fan_in).min(others),
         (TrafficKind::AllToAll(_), _) => others,
+        // The steps of other algorithms come one after the other: a sender at once for each group of a host.
+        (TrafficKind::Collective(collective), _) if collective.algorithm != Algorithm::Direct => {
+            let mut groups: BTreeMap<&String, u64> = BTreeMap::new();
+            collective
+                .ranks
+                .iter()
+                .flatten()
+                .for_each(|name| *groups.entry(name).or_default() += 1);
+            groups.into_values().max().unwrap_or(1)
+        }
         (TrafficKind::Long(_) | TrafficKind::Rpc(_) | TrafficKind::Collective(_), Some(ends)) => {
             to_one(ends)
         }

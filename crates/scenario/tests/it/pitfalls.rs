@@ -76,3 +76,30 @@ fn a_stagger_of_a_day_for_many_senders_is_warned_of() {
     let said = said(case, &sets);
     assert!(said.iter().any(|(pair, _)| *pair == case.pair), "{said:?}");
 }
+
+/// Eight ranks: in a ring, or with halvings, a rank hears one other at a time; direct, seven; in a ring of each of two groups, two.
+#[test]
+fn a_rank_hears_as_many_senders_at_once_as_its_algorithm_has() {
+    let case = CASES.iter().find(|case| case.pair == "recovery and buffer").expect("a case");
+    let burst = |op: &str, algorithm: &str, ranks: &str| {
+        let keys = format!("op = \"{op}\", algorithm = \"{algorithm}\", bytes = \"16MB\"");
+        let traffic = format!("[{{ kind = \"collective\", ranks = {ranks}, {keys} }}]");
+        let hosts = ("fabric.hosts", "8");
+        let sets = [hosts, ("traffic", &*traffic), ("fabric.switch.buffer", "{ size = \"8KB\" }")];
+        let said = said(case, &sets).into_iter().find(|(pair, _)| *pair == case.pair);
+        said.map_or("nothing".into(), |(_, text)| text)
+    };
+    let all = "\"host[*]\"";
+    for (op, algorithm) in
+        [("all-reduce", "ring"), ("all-to-all", "ring"), ("all-reduce", "halving-doubling")]
+    {
+        assert_eq!(burst(op, algorithm, all), "nothing", "{op} {algorithm}");
+    }
+    for op in ["all-reduce", "all-to-all"] {
+        let text = burst(op, "direct", all);
+        assert!(text.contains(": 7 senders of traffic[0] can queue"), "{op}: {text}");
+    }
+    let two = "[[\"host[0]\", \"host[1]\", \"host[2]\"], [\"host[3]\", \"host[4]\", \"host[0]\"]]";
+    let text = burst("all-gather", "ring", two);
+    assert!(text.contains(": 2 senders of traffic[0] can queue"), "{text}");
+}
