@@ -47,8 +47,8 @@ pub struct Collective {
     /// How messages use the connections between two ranks: each takes one of them in turn, or is split over all. Default: "message".
     #[serde(default)]
     pub spread: Spread,
-    /// Bytes that a receiving rank has posted buffers for, for each channel. A message is sent if there is a buffer for it. The receiver posts
-    /// the buffer again when the message has come, and the sender knows 1us later. Default: no limit.
+    /// Bytes of buffers that a rank has posted for each rank that sends to it, on each channel. A message takes one buffer, of the size of the
+    /// largest message. The receiver posts it again when the message has come. The sender knows 1us later. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<Bytes>,
     /// Rank that has the data of a broadcast. Default: 0.
@@ -247,9 +247,11 @@ impl Kind for Collective {
     fn title(&self) -> String {
         let times = if self.repeat == 1 { String::new() } else { format!("{} x ", self.repeat) };
         let part = if self.bytes_are == Meaning::Part { " each" } else { "" };
-        let ranks = self.ranks.iter().map(Vec::len).max().unwrap_or(0);
+        let sizes = || self.ranks.iter().map(Vec::len);
+        let (least, ranks) = (sizes().min().unwrap_or(0), sizes().max().unwrap_or(0));
         let groups = match self.ranks.len() {
             0 | 1 => String::new(),
+            n if least < ranks => format!("{n} groups of up to "),
             n => format!("{n} groups of "),
         };
         let channels = match self.channels {

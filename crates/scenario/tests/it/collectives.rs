@@ -83,7 +83,13 @@ fn connections_and_bytes_are_known_beforehand() {
             "ranks = [[\"host[0]\", \"host[1]\"], [\"host[2]\", \"host[3]\", \"host[4]\"]]\nop = \"all-to-all\"\nalgorithm = \"direct\"\nbytes = \"3KB\"\nbytes_are = \"part\"",
             2 + 6,
             6_000 + 2 * 9_000,
-            "all-to-all of 3KB each over 2 groups of 3 ranks, direct",
+            "all-to-all of 3KB each over 2 groups of up to 3 ranks, direct",
+        ),
+        (
+            "ranks = [[\"host[0]\", \"host[1]\"], [\"host[2]\", \"host[3]\"]]\nop = \"broadcast\"\nbytes = \"3KB\"",
+            2,
+            2 * 3_000,
+            "broadcast of 3KB over 2 groups of 2 ranks, ring",
         ),
     ] {
         let scenario = text("a.toml", &file(keys)).unwrap_or_else(|e| panic!("{e}")).scenario;
