@@ -130,19 +130,23 @@ impl Traffic {
     fn check_message_sizes(&self, judge: &mut Judge<'_>, path: &str) {
         let most = f64::from(u32::MAX);
         if let TrafficKind::Collective(collective) = &self.kind {
-            let largest = collective.schedules().map(|of| of.largest_message()).max();
+            let largest = collective.largest_writes().max();
             if let Some(largest) = largest.filter(|bytes| bytes.get() > u32::MAX.into()) {
+                let (key, remedy) = match collective.message {
+                    Some(_) => ("message", "less"),
+                    None => ("bytes", "message"),
+                };
                 let text = format!(
-                    "sends {largest} at once, and a message of a receiver-driven transport has at most 4 GiB; write message, for instance \"1MiB\""
+                    "sends {largest} at once on a connection, and a message of a receiver-driven transport has less than 4 GiB; write {remedy}, for instance \"1MiB\""
                 );
-                judge.say(&format!("{path}.bytes"), text);
+                judge.say(&format!("{path}.{key}"), text);
             }
         }
         let TrafficKind::Rpc(rpc) = &self.kind else { return };
         for (key, sizes) in [("request", Some(&rpc.request)), ("response", rpc.response.as_ref())] {
             let largest = sizes.and_then(|sizes| sizes.points.last());
             if largest.is_some_and(|(bytes, _)| *bytes > most) {
-                let text = "has more than 4 GiB, the most that a message of a receiver-driven transport can have; write less, or kind = \"tcp\" or \"rdma\"";
+                let text = "is too much for a message of a receiver-driven transport, which has less than 4 GiB; write less, or kind = \"tcp\" or \"rdma\"";
                 judge.wrong(&format!("{path}.{key}"), text);
             }
         }

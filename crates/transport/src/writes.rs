@@ -19,7 +19,7 @@ pub(crate) struct Writes {
 }
 
 impl Writes {
-    /// Adds a message of 4 GiB at most; `last`: no other follows.
+    /// Adds a message of less than 4 GiB; `last`: no other follows.
     pub fn add(&mut self, bytes: Bytes, last: bool) {
         let size = u32::try_from(bytes.get()).expect("scenarios have no larger message");
         self.waiting.push_back(size);

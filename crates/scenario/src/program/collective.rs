@@ -150,6 +150,13 @@ impl Collective {
         self.schedules().map(of).sum::<u64>().saturating_mul(self.connections.into())
     }
 
+    /// Bytes that go onto a connection at once, at most: a message, or a share of it.
+    pub fn largest_writes(&self) -> impl Iterator<Item = Bytes> {
+        let shares = if self.spread == Spread::Split { self.connections } else { 1 };
+        let share = move |message: Bytes| Bytes::new(message.get().div_ceil(shares.max(1).into()));
+        self.schedules().map(move |schedule| share(schedule.largest_message()))
+    }
+
     /// Payload that all ranks send.
     pub fn sent_by_all(&self) -> f64 {
         let of = |schedule: Schedule| schedule.sent_by_all().get() as f64;

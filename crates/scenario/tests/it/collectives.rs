@@ -70,6 +70,30 @@ fn what_cannot_be_is_one_sentence_with_both_values_and_the_remedy() {
     assert!(error.contains("traffic[0].kind: has streams, which never end"), "{error}");
 }
 
+/// A header has four bytes for the size, and each write on a connection is a message.
+#[test]
+fn a_receiver_driven_message_has_less_than_4_gib_on_each_connection() {
+    let said = |bytes: &str, more: &str| {
+        let keys = format!("ranks = \"host[*]\"\nop = \"broadcast\"\nbytes = \"{bytes}\"\n{more}");
+        let homa = "kind = \"receiver-driven\"\nlaw = \"homa\"\nrouting = \"spray\"\nlevels = 1";
+        let file = file(&keys).replace("kind = \"rdma\"\nlaw = \"dcqcn\"", homa);
+        text("a.toml", &file).map_or_else(|error| error.to_string(), |_| "nothing".into())
+    };
+    let two = |spread: &str| format!("connections = 2\nspread = \"{spread}\"");
+    assert_eq!(said("4294967295B", ""), "nothing");
+    let all = said("4GiB", "");
+    assert!(all.contains("traffic[0].bytes: sends 4GiB at once"), "{all}");
+    assert!(all.contains("has less than 4 GiB; write message, for instance"), "{all}");
+    assert_eq!(said("6GiB", &two("split")), "nothing");
+    assert_eq!(said("8589934590B", &two("split")), "nothing");
+    assert!(said("8589934591B", &two("split")).contains("traffic[0].bytes"), "a share of 4 GiB");
+    assert!(said("6GiB", &two("message")).contains("traffic[0].bytes: sends 6GiB"));
+    assert_eq!(said("9GiB", "message = \"1GiB\""), "nothing");
+    let cut = said("9GiB", "message = \"5GiB\"");
+    assert!(cut.contains("traffic[0].message: sends 5GiB at once"), "{cut}");
+    assert!(cut.contains("write less, for instance"), "{cut}");
+}
+
 #[test]
 fn connections_and_bytes_are_known_beforehand() {
     for (keys, connections, bytes, title) in [

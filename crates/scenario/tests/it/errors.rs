@@ -2392,11 +2392,13 @@ fn receiver_driven_transports() {
         text("a.toml", &file).map_or_else(|e| e.to_string(), |_| "nothing".into())
     };
     assert!(
-        of("5GB").contains("request: \"5GB\" has more than 4 GiB, the most that"),
+        of("5GB").contains("request: \"5GB\" is too much for a message of a receiver-driven"),
         "{}",
         of("5GB")
     );
     assert_eq!(of("4GB"), "nothing");
+    assert_eq!(of("4294967295B"), "nothing");
+    assert!(of("4GiB").contains("which has less than 4 GiB"), "{}", of("4GiB"));
     let found = said(tcp, &format!("{tcp}\nrouting = \"source\""));
     let expected = "senders of \"dctcp\" number no paths, as \"source\" needs it; write transport.routing = \"spray\"";
     assert!(found.contains(expected), "says now: {found}");

@@ -60,11 +60,11 @@ fn rpc_sizes(entry: &Traffic) -> Vec<u64> {
     [Some(&rpc.request), rpc.response.as_ref()].into_iter().flatten().flat_map(of).collect()
 }
 
-/// Size of the messages of an entry of collectives: a message of each connection stands for all.
+/// Sizes of the messages of an entry of collectives: the largest of each group stands for all of it. A message that is split over connections
+/// is one on each.
 fn messages(entry: &Traffic) -> Vec<u64> {
     let TrafficKind::Collective(collective) = &entry.kind else { return Vec::new() };
-    let largest = collective.schedules().map(|schedule| schedule.largest_message().get());
-    largest.collect()
+    collective.largest_writes().map(Bytes::get).collect()
 }
 
 /// Whether something of a transport's messages leaves unasked.
