@@ -32,7 +32,7 @@ pub(crate) mod telemetry;
 pub(crate) mod timer_dedup;
 mod timers;
 
-pub(crate) use app::{Apps, LoggedOp};
+pub(crate) use app::{Apps, LoggedOp, MessageUnderWay};
 pub(crate) use class_queues::ClassQueues;
 pub(crate) use common::{BaseRtt, Common, Profile};
 pub(crate) use control::LawHost;

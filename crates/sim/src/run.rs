@@ -352,6 +352,7 @@ impl<'a> Simulation<'a> {
             self.stall = self.stall.or_else(|| left.clone());
         }
         record.stalled = self.stall.is_some();
+        let said_of_all = left.is_some() && (idle || record.stalled);
         let mut warnings = std::mem::take(&mut self.world.warnings);
         let (deadlocks, said) = self.deadlocks.unwrap_or_default().finish();
         record.deadlocks = deadlocks;
@@ -359,7 +360,9 @@ impl<'a> Simulation<'a> {
         warnings.extend(stall::watchdogs(&nodes, &self.world, end));
         warnings.extend(stall::cut_off(&record, &self.world));
         warnings.extend(left.filter(|left| self.stall.as_ref() != Some(left)));
-        warnings.extend(stall::collectives(&record, &nodes, &self.world));
+        if !said_of_all {
+            warnings.extend(stall::collectives(&record, &nodes, &self.world));
+        }
         Outcome { record, warnings, stall: self.stall, fault: self.fault, execution, followed }
     }
 }

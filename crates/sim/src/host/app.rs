@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, VecDeque};
 const NONE: u32 = u32::MAX;
 
 /// An operation: the program, and its number there.
-type OpId = (u32, u32);
+pub(crate) type OpId = (u32, u32);
 
 /// All programs of a host, but for those of flows with a time of their own.
 #[derive(Clone, Debug, Default)]
@@ -79,11 +79,23 @@ impl LoggedOp {
     pub const NOTHING: u32 = u32::MAX;
 }
 
+/// A message, or on a connection a part of one, that has begun and is not over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct MessageUnderWay {
+    pub traffic: u16,
+    pub flow: u32,
+    /// This host sends it.
+    pub is_sent: bool,
+    /// Its operation at this host: parts of a message have the same.
+    pub op: OpId,
+}
+
 /// An operation that has been read.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     op: Op,
-    missing: u8, // what it still waits for; once it has begun, its parts that are not over, or 0
+    missing: u8, // what it still waits for before it begins
+    parts: u8,   // of a message that is split and has begun: those that are not over
     over: bool,
     cause: u32,     // flow whose delivery, or last acknowledgement, let it begin
     first: u32,     // place in a list, see `edge`: the newest that waits for it
@@ -100,6 +112,7 @@ fn edge(number: u32, which: usize) -> u32 {
 /// A connection with operations at this host: messages in the order in which their operations began.
 #[derive(Clone, Debug)]
 struct Line {
+    flow: u32,
     sends: VecDeque<(u64, OpId)>, // each with the byte that ends it
     recvs: VecDeque<(u64, OpId)>,
     written: u64,
@@ -111,7 +124,7 @@ struct Line {
 #[derive(Clone, Debug, Default)]
 struct Signals {
     came: u32,
-    waiting: Vec<(u32, OpId)>, // each with how often it has to come
+    waiting: VecDeque<(u32, OpId)>, // each with how often it has to come, by that
 }
 
 /// What a timer is for.
@@ -124,23 +137,46 @@ enum TimerPurpose {
 impl Apps {
     /// All programs: the entry of each, whether the run waits for it, when its last operation was over, and what it waits for.
     pub fn ends(&self) -> impl Iterator<Item = (u16, bool, Option<Time>, Option<ProgramWait>)> {
-        let end = |of: &RunningProgram| {
-            (of.program.traffic, of.program.awaited, of.ended, of.waits_for())
+        let end = |(which, of): (u32, &RunningProgram)| {
+            (of.program.traffic, of.program.awaited, of.ended, self.waits_for(which))
         };
-        self.programs.iter().map(end)
+        (0..).zip(&self.programs).map(end)
     }
 
-    /// Messages that have begun and are not over, in the order of connections: entry and connection. True: this host sends it.
-    pub fn under_way(&self) -> Vec<(u16, u32, bool)> {
+    /// What a program waits for, unless it has ended: of operations that are not over the first one's cause.
+    fn waits_for(&self, which: u32) -> Option<ProgramWait> {
+        let of = &self.programs[which as usize];
+        if let Some((at, flow)) = of.failed {
+            return Some(ProgramWait::GaveUp { flow, at });
+        }
+        let front = of.window.front()?;
+        let flow = |on: u32| self.part_left(&of.program, on, (which, of.first));
+        Some(match front.op {
+            _ if front.missing > 0 => ProgramWait::Signal,
+            Op::Send { on, .. } => ProgramWait::Acks(flow(on)),
+            Op::Recv { on, .. } => ProgramWait::Data(flow(on)),
+            Op::Compute(_) | Op::At(_) | Op::Signal(_) | Op::Mark(_) => ProgramWait::Time,
+        })
+    }
+
+    /// Flow of a message; if it is split, of its first part that is not over.
+    fn part_left(&self, program: &Program, on: u32, id: OpId) -> u32 {
+        let first = program.first + on;
+        let has_part = |flow: &u32| {
+            let line = self.of.get(FlowId(*flow)).map(|line| &self.lines[line as usize]);
+            line.is_some_and(|line| line.sends.iter().chain(&line.recvs).any(|one| one.1 == id))
+        };
+        (first..first + u32::from(program.stripes)).find(has_part).unwrap_or(first)
+    }
+
+    /// The first message of each connection that has begun and is not over, in the order of connections.
+    pub fn under_way(&self) -> Vec<MessageUnderWay> {
         let mut all = Vec::new();
         for line in &self.lines {
             for (is_sent, of) in [(true, line.sends.front()), (false, line.recvs.front())] {
-                let Some((_, (which, number))) = of else { continue };
-                let of = &self.programs[*which as usize];
-                let slot = of.window.get(number.wrapping_sub(of.first) as usize);
-                if let Some(Op::Send { on, .. } | Op::Recv { on, .. }) = slot.map(|slot| slot.op) {
-                    all.push((of.program.traffic, of.program.first + on, is_sent));
-                }
+                let Some((_, op)) = of else { continue };
+                let traffic = self.programs[op.0 as usize].program.traffic;
+                all.push(MessageUnderWay { traffic, flow: line.flow, is_sent, op: *op });
             }
         }
         all.sort_unstable();
@@ -162,8 +198,8 @@ impl Apps {
                 break;
             };
             let number = of.first + of.window.len() as u32;
-            let mut slot =
-                Slot { op: step.op, missing: 0, over: false, cause: NONE, first: 0, next: [0; 2] };
+            let (op, cause, next) = (step.op, NONE, [0; 2]);
+            let mut slot = Slot { op, missing: 0, parts: 0, over: false, cause, first: 0, next };
             for (i, back) in step.after.back.into_iter().enumerate().filter(|(_, back)| *back > 0) {
                 let target = number.checked_sub(back).and_then(|n| n.checked_sub(of.first));
                 let Some(target) = target.and_then(|at| of.window.get_mut(at as usize)) else {
@@ -177,7 +213,9 @@ impl Apps {
             if step.after.count > 0 {
                 let signal = signals.entry((of.program.traffic, step.after.tag)).or_default();
                 if signal.came < step.after.count {
-                    signal.waiting.push((step.after.count, (which, number)));
+                    let count = step.after.count;
+                    let at = signal.waiting.partition_point(|one| one.0 <= count);
+                    signal.waiting.insert(at, (count, (which, number)));
                     slot.missing += 1;
                 }
             }
@@ -227,8 +265,8 @@ impl Apps {
     /// An operation is over: others may begin. True if it was the last of a program that the run waits for.
     fn over(&mut self, now: Time, id: OpId, cause: u32) -> bool {
         let slot = self.slot(id);
-        if slot.missing > 1 {
-            slot.missing -= 1;
+        if slot.parts > 1 {
+            slot.parts -= 1;
             return false;
         }
         slot.over = true;
@@ -280,9 +318,8 @@ impl Apps {
     fn signalled(&mut self, of: (u16, u32), cause: u32) {
         let signal = self.signals.entry(of).or_default();
         signal.came += 1;
-        let came = signal.came;
-        let met: Vec<OpId> =
-            signal.waiting.extract_if(.., |(count, _)| *count <= came).map(|of| of.1).collect();
+        let met = signal.waiting.partition_point(|one| one.0 <= signal.came);
+        let met: Vec<OpId> = signal.waiting.drain(..met).map(|one| one.1).collect();
         met.into_iter().for_each(|id| self.met(id, cause, LoggedOp::SIGNAL));
     }
 
@@ -304,7 +341,7 @@ impl Apps {
     fn line(&mut self, flow: u32) -> &mut Line {
         let index = self.of.get(FlowId(flow)).unwrap_or_else(|| {
             let (sends, recvs) = (VecDeque::new(), VecDeque::new());
-            self.lines.push(Line { sends, recvs, written: 0, expected: 0, delivered: 0 });
+            self.lines.push(Line { flow, sends, recvs, written: 0, expected: 0, delivered: 0 });
             self.of.set(FlowId(flow), self.lines.len() as u32 - 1);
             self.lines.len() as u32 - 1
         });
@@ -315,7 +352,8 @@ impl Apps {
 impl RunningProgram {
     /// Of the operations so many places before `number` the one that was over last, as far as that is logged.
     fn latest(&self, number: u32, back: [u32; 2]) -> u32 {
-        let before = back.into_iter().filter(|back| *back > 0).map(|back| number - back);
+        let before = back.into_iter().filter(|back| *back > 0);
+        let before = before.filter_map(|back| number.checked_sub(back));
         let latest = before.max_by_key(|n| (self.log.get(*n as usize).map(|one| one.over), *n));
         latest.unwrap_or(LoggedOp::NOTHING)
     }
@@ -327,21 +365,6 @@ impl RunningProgram {
             self.ended = Some(now);
         }
         ends && self.program.awaited
-    }
-
-    /// What it waits for, unless it has ended: of operations that are not over the first one's cause.
-    fn waits_for(&self) -> Option<ProgramWait> {
-        if let Some((at, flow)) = self.failed {
-            return Some(ProgramWait::GaveUp { flow, at });
-        }
-        let first = self.window.front()?;
-        let flow = |on: u32| self.program.first + on;
-        Some(match first.op {
-            _ if first.missing > 0 && self.program.stripes == 1 => ProgramWait::Signal,
-            Op::Send { on, .. } => ProgramWait::Acks(flow(on)),
-            Op::Recv { on, .. } => ProgramWait::Data(flow(on)),
-            Op::Compute(_) | Op::At(_) | Op::Signal(_) | Op::Mark(_) => ProgramWait::Time,
-        })
     }
 }
 
@@ -437,7 +460,7 @@ impl Host {
                     };
                     left += u8::from(!is_over);
                 }
-                apps.slot(id).missing = left;
+                apps.slot(id).parts = left;
                 left == 0
             }
             Op::Compute(span) => {

@@ -1,6 +1,6 @@
 //! Why a run no longer moves: the port or the timer that holds a flow; and pauses that a watchdog ended.
 
-use crate::host::Host;
+use crate::host::{Host, MessageUnderWay};
 use crate::world::{AnyNode, World, machines};
 use forebay_engine::{EngineAccess, NodeId};
 use forebay_net::{CLASSES, Fabric};
@@ -180,7 +180,7 @@ pub(crate) fn dead_end(record: &RunRecord) -> Option<String> {
         .then(|| format!("no path is left for any of {} unfinished flow(s)", left.len()))
 }
 
-/// A sentence for each entry with collectives that had not ended: who waits for whom. The first message that is under way counts; others wait
+/// Two sentences for each entry with collectives that had not ended: how many, and who waits for whom. The first message that is under way counts; others wait
 /// for what it brings.
 pub(crate) fn collectives(record: &RunRecord, nodes: &[AnyNode], world: &World) -> Vec<String> {
     let mut open: BTreeMap<u16, Vec<&CollectiveRow>> = BTreeMap::new();
@@ -191,37 +191,35 @@ pub(crate) fn collectives(record: &RunRecord, nodes: &[AnyNode], world: &World) 
         return Vec::new();
     }
     let apps = nodes.iter().filter_map(AnyNode::host).filter_map(Host::apps);
-    let under_way: Vec<(u16, u32, bool)> = apps.flat_map(|apps| apps.under_way()).collect();
-    let sent: BTreeSet<u32> = under_way.iter().filter(|one| one.2).map(|one| one.1).collect();
+    let under_way: Vec<MessageUnderWay> = apps.flat_map(|apps| apps.under_way()).collect();
+    let sent: BTreeSet<u32> =
+        under_way.iter().filter(|one| one.is_sent).map(|one| one.flow).collect();
     let name = |host: u32| &world.plan.names[host as usize];
     let one = |(traffic, rows): (u16, Vec<&CollectiveRow>)| {
-        let of_entry = |one: &&(u16, u32, bool)| one.0 == traffic && !one.2;
-        let missing: Vec<u32> = under_way.iter().filter(of_entry).map(|one| one.1).collect();
-        let begun = missing.iter().find(|flow| sent.contains(flow));
-        let waits = begun.or(missing.first()).map_or(String::new(), |flow| {
-            let spec = world.common.flows[*flow as usize];
-            let at = record.flows.binary_search_by_key(flow, |row| row.flow).ok();
-            let gave_up = at.is_some_and(|at| record.flows[at].gave_up.is_some());
+        let is_missing = |one: &&MessageUnderWay| one.traffic == traffic && !one.is_sent;
+        let missing = || under_way.iter().filter(is_missing);
+        let begun = missing().find(|one| sent.contains(&one.flow));
+        let waits = begun.or(missing().next()).map_or(String::new(), |one| {
+            let spec = world.common.flows[one.flow as usize];
             let (to, from) = (name(spec.dst), name(spec.src));
-            match (begun, gave_up) {
-                (_, true) => {
-                    format!("; {to} waits for {from}, whose connection, flow {flow}, gave up")
-                }
-                (Some(_), _) => {
-                    format!(
-                        "; {to} waits for a message of {from} that is under way, on flow {flow}"
-                    )
-                }
-                (None, _) => format!("; {to} waits for {from}, which has not begun to send"),
+            match begun {
+                Some(_) => format!(
+                    "; {to} waits for a message of {from} that is under way, on flow {}",
+                    one.flow
+                ),
+                None => format!("; {to} waits for {from}, which has not begun to send"),
             }
         });
-        let more = match missing.len() {
+        let host = |one: &MessageUnderWay| world.common.flows[one.flow as usize].dst;
+        let messages: BTreeSet<_> = missing().map(|one| (host(one), one.op)).collect();
+        let more = match messages.len() {
             0 | 1 => String::new(),
-            n => format!("; {} others wait for data as well", n - 1),
+            2 => "; 1 more message is missing".into(),
+            n => format!("; {} more messages are missing", n - 1),
         };
         let first = rows[0];
         format!(
-            "traffic[{traffic}]: {} had not ended when the run did; of collective {} of group {}, {} of {} ranks had all of their data{waits}{more}",
+            "traffic[{traffic}]: {} had not ended when the run did. Of collective {} of group {}, {} of {} ranks had all of their data{waits}{more}",
             human::counted(rows.len(), "collective"),
             first.number,
             first.group,

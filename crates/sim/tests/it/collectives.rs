@@ -2,7 +2,7 @@
 
 use crate::common::{agreed, run, scenario};
 use forebay_record::why::{Part, Path, path};
-use forebay_record::{CollectiveRow, RunRecord};
+use forebay_record::{CollectiveRow, ProgramWait, RunRecord};
 use forebay_scenario::model::Scenario;
 use forebay_sim::{Options, Outputs, Watch, simulate_into};
 use forebay_units::random::{Purpose, Stream};
@@ -322,6 +322,29 @@ fn the_critical_path_of_a_ring_on_a_quiet_star_is_a_message_for_each_step() {
     assert_eq!(total(Part::Serialization), 6 * 101 * 83_520);
     let all = row.completion().unwrap().as_ps();
     assert_eq!(total(Part::Nic), all - 6 * (2_000_000 + 101 * 83_520));
+}
+
+/// A message on each of two channels, split into a packet on each of two connections: flow k of 0 to 3 delivers at 2,167,040 + 83,520 k ps.
+#[test]
+fn a_split_message_waits_for_the_part_that_is_missing() {
+    let text = "op = \"broadcast\"\nbytes = \"4KB\"\nchannels = 2\nconnections = 2\nspread = \"split\"\nrepeat = 2";
+    let until = |ps: u64| {
+        let mut scenario = star(2, text, "");
+        scenario.stop.time = forebay_units::Time::from_ps(ps);
+        let outcome = run(&scenario, 1, Options::default());
+        let waits: Vec<ProgramWait> =
+            outcome.record.programs.iter().filter_map(|row| row.waits_for).collect();
+        (waits, outcome.warnings.join("\n"))
+    };
+    let (waits, said) = until(2_360_000);
+    // The second collective of a channel waits for both channels.
+    let sent = [ProgramWait::Acks(0), ProgramWait::Acks(2)];
+    assert_eq!(waits, [sent[0], sent[1], ProgramWait::Signal, ProgramWait::Data(3)]);
+    assert!(said.contains("waits for a message of host[0] that is under way, on flow 3"), "{said}");
+    assert!(!said.contains("missing"), "{said}");
+    let (waits, said) = until(2_100_000);
+    assert_eq!(waits, [sent[0], sent[1], ProgramWait::Data(0), ProgramWait::Data(2)]);
+    assert!(said.contains("; 1 more message is missing"), "{said}");
 }
 
 #[test]
