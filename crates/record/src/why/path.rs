@@ -112,7 +112,7 @@ impl<'a> Steps<'a> {
         }
         // Two operations of a connection take their turns as they begin.
         order.retain(|at| all[*at].begun.is_some() && all[*at].flow.is_some());
-        order.sort_by_key(|at| (all[*at].begun, *at));
+        order.sort_by_key(|at| (all[*at].begun, *at)); // `Walk` searches sends by that
         for at in order {
             let one = &all[at];
             let flows = one.flow.into_iter().flat_map(|flow| {
@@ -265,7 +265,8 @@ impl Walk<'_> {
             StepKind::Send => {
                 let flow = one.last?;
                 let sends = self.steps.sends.get(&flow)?;
-                let nth = sends.iter().position(|sent| sent.step == step)?;
+                let turn = |step: usize| (self.steps.all[step].begun, step);
+                let nth = sends.binary_search_by_key(&turn(step), |sent| turn(sent.step)).ok()?;
                 let (sent, _) = self.steps.message(flow, nth)?;
                 let pieces = sent.acknowledged(self.log, &self.index, self.at)?;
                 let bytes = sent.bytes.1 - sent.bytes.0;
