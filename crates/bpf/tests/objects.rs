@@ -39,7 +39,8 @@ fn objects_are_what_their_sources_say() {
         let mut clang = Command::new("clang");
         clang
             .current_dir(folder("c"))
-            .args(["-O2", "-target", "bpf", "-mcpu=v3", "-Wall", "-Wextra", "-Werror"]);
+            .args(["-O2", "-target", "bpf", "-mcpu=v3", "-Wall", "-Wextra", "-Werror"])
+            .arg("-ffile-compilation-dir=."); // no folder of the machine that compiles
         // One of the faults that `wrong` has.
         clang.args((name == "wrong").then_some("-Wno-infinite-recursion"));
         clang
@@ -80,6 +81,26 @@ fn objects_are_what_their_sources_say() {
                 "{name}: made by another clang than 14, so only its programs' names are compared"
             );
         }
+    }
+}
+
+/// The folder of whoever compiles an object says nothing about the object, and would change its bytes and their SHA-256.
+#[test]
+fn types_of_objects_name_no_folder_of_a_machine() {
+    for (name, types) in OBJECTS {
+        let bytes = fs::read(folder("obj").join(format!("{name}.bpf.o"))).expect("kept");
+        let object = forebay_linux::bpf::Object::of(&bytes).expect("an object");
+        let Some(btf) = object.section(".BTF") else {
+            assert!(!types, "{name}");
+            continue;
+        };
+        let word = |at: usize| u32::from_le_bytes(*btf[at..].first_chunk().expect("a header"));
+        let from = (word(4) + word(16)) as usize;
+        let strings = btf[from..from + word(20) as usize].split(|byte| *byte == 0);
+        let strings: Vec<_> = strings.map(String::from_utf8_lossy).collect();
+        let source = format!("./{name}.bpf.c");
+        assert!(strings.iter().any(|of| *of == source), "{name}: {source} is not in .BTF");
+        assert_eq!(strings.iter().find(|of| of.starts_with('/')), None, "{name}");
     }
 }
 
