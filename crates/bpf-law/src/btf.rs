@@ -188,13 +188,30 @@ impl<'a> Btf<'a> {
         text(&self.names, at as usize).unwrap_or("")
     }
 
+    /// Whether the text at an offset of the names is this one.
+    fn is_name(&self, at: u32, name: &str) -> bool {
+        let rest = self.names.get(at as usize..).and_then(|rest| rest.split_at_checked(name.len()));
+        rest.is_some_and(|(text, rest)| text == name.as_bytes() && rest.first() == Some(&0))
+    }
+
     /// The beginning of a line of source at an offset of the names.
     pub fn line_at(&self, at: u32) -> String {
+        shown(self.upto_zero(at, 200))
+    }
+
+    /// The last name of a path at an offset of the names.
+    pub fn file_at(&self, at: u32) -> String {
+        let path = self.upto_zero(at, 4096);
+        let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        shown(&name[..name.len().min(200)])
+    }
+
+    /// Bytes from an offset of the names to the next zero, at most so many.
+    fn upto_zero(&self, at: u32, most: usize) -> &[u8] {
         let rest = self.names.get(at as usize..).unwrap_or_default();
-        let rest = &rest[..rest.len().min(200)];
+        let rest = &rest[..rest.len().min(most)];
         let end = rest.iter().position(|byte| *byte == 0).unwrap_or(rest.len());
-        let text = String::from_utf8_lossy(&rest[..end]);
-        text.chars().map(|of| if of.is_control() { ' ' } else { of }).collect()
+        &rest[..end]
     }
 
     /// Name of a member.
@@ -279,6 +296,12 @@ impl<'a> Btf<'a> {
             _ => None,
         }
     }
+}
+
+/// Text for a sentence: without control characters.
+fn shown(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    text.chars().map(|of| if of.is_control() { ' ' } else { of }).collect()
 }
 
 /// The type at the head of these bytes, and how many words of 32 bits it has.
@@ -415,9 +438,10 @@ fn records<const N: usize>(bytes: &[u8], btf: &Btf<'_>, section: &str) -> Option
     while at < bytes.len() {
         let (name, count) = (u32_at(bytes, at)?, u32_at(bytes, at + 4)? as usize);
         at += 8;
+        (count > 0).then_some(())?;
         let end = count.checked_mul(size)?.checked_add(at)?;
         let part = bytes.get(at..end)?;
-        if btf.name_at(name) == section {
+        if btf.is_name(name, section) {
             for record in part.chunks_exact(size) {
                 let mut words = [0; N];
                 for (nth, word) in words.iter_mut().enumerate() {

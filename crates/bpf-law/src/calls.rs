@@ -5,7 +5,7 @@
 use crate::address::region;
 use crate::machine::{Called, Machine};
 use crate::maps::MapKind;
-use crate::stop::{Stop, StopReason};
+use crate::stop::StopReason;
 use forebay_laws::kernel::reno;
 use forebay_units::random::Stream;
 
@@ -249,11 +249,5 @@ impl Machine<'_> {
             }
             _ => reno::reno_undo_cwnd(self.sk).into(),
         })
-    }
-}
-
-impl From<Stop> for Called {
-    fn from(stop: Stop) -> Self {
-        Self::Stop(stop)
     }
 }

@@ -260,6 +260,10 @@ fn written(root: &str, steps: &[Step]) -> String {
     let mut text =
         if root.is_empty() { "a structure without a name".to_string() } else { root.to_string() };
     for (nth, step) in steps.iter().enumerate() {
+        if text.len() > 200 {
+            text += " ...";
+            break;
+        }
         match step {
             Step::Member(name) => text += &format!(".{name}"),
             Step::Element(0) if nth == 0 => {}
@@ -267,4 +271,18 @@ fn written(root: &str, steps: &[Step]) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_missing_field_is_cut_behind_200_bytes() {
+        let steps: Vec<_> = (0..64).map(|_| Step::Member("m".repeat(512))).collect();
+        let text = written("tcp_sock", &steps);
+        assert!(text.len() < 800 && text.ends_with("m ..."), "{}", text.len());
+        let short = [Step::Element(0), Step::Member("a".into()), Step::Element(3)];
+        assert_eq!(written("tcp_sock", &short), "tcp_sock.a[3]");
+    }
 }

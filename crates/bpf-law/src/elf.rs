@@ -168,6 +168,8 @@ impl<'a> Elf<'a> {
                 });
             }
         }
+        let total: u64 = sections.iter().map(|section| section.data.len() as u64).sum();
+        (total <= bytes.len() as u64).then_some(())?; // sections do not overlap
         Some(Self { sections, symbols })
     }
 
@@ -188,12 +190,13 @@ impl<'a> Elf<'a> {
     }
 }
 
-/// The text from here to its zero, at most [`MAX_NAME`] bytes.
+/// The text from here to its zero, at most [`MAX_NAME`] bytes. Control characters, which would command a terminal, are in no name.
 pub(crate) fn text(bytes: &[u8], at: usize) -> Option<&str> {
     let rest = bytes.get(at..)?;
     let rest = &rest[..rest.len().min(MAX_NAME + 1)];
     let end = rest.iter().position(|byte| *byte == 0)?;
-    std::str::from_utf8(&rest[..end]).ok()
+    let text = std::str::from_utf8(&rest[..end]).ok()?;
+    (!text.contains(char::is_control)).then_some(text)
 }
 
 pub(crate) fn u16_at(bytes: &[u8], at: usize) -> Option<usize> {

@@ -90,7 +90,7 @@ impl HostMemory {
     }
 }
 
-/// What one flow has beside its socket.
+/// State of one flow other than its socket.
 #[derive(Clone, Debug)]
 pub(crate) struct Flow {
     pub seed: u64,

@@ -117,7 +117,10 @@ pub(crate) fn decode(raw: Raw, at: usize) -> Result<Instruction, &'static str> {
         _ => return Err("a packet load"),
     };
     let writes = matches!(raw.class(), LDX | ALU | ALU64) || op == Op::Imm64;
-    if writes && raw.dst == 10 {
+    // An atomic operation that fetches writes to its source, but for a compare-and-exchange, whose old value goes to r0.
+    let atomic = matches!(op, Op::Atomic4 | Op::Atomic8);
+    let fetches = atomic && i64::from(raw.imm) & FETCH != 0 && i64::from(raw.imm) != CMPXCHG;
+    if writes && raw.dst == 10 || fetches && raw.src == 10 {
         return Err("a write to the frame pointer r10");
     }
     let off = match raw.class() {

@@ -238,24 +238,27 @@ impl Program for BpfLaw {
         }
     }
 
-    fn hz(&self) -> u32 {
-        self.image.hz
-    }
-
-    fn on_host(&self) -> Arc<dyn HostProgram> {
-        let choice = (!self.chosen).then(|| {
+    fn lacks(&self) -> Option<String> {
+        (!self.chosen).then(|| {
             let names: Vec<_> = self.usable().collect();
             format!(
                 "the object has several congestion controls; set params.ops to {}",
                 names.join(" or ")
             )
-        });
+        })
+    }
+
+    fn hz(&self) -> u32 {
+        self.image.hz
+    }
+
+    fn on_host(&self) -> Arc<dyn HostProgram> {
+        let choice = self.lacks();
         let memory = Arc::new(Mutex::new(HostMemory::new(&self.image)));
         let shared = Arc::new(Shared {
             image: self.image.clone(),
             entries: self.operations.callbacks,
             ops: self.ops(),
-            name: self.operations.name.clone(),
             long_control: self.operations.long_control,
             choice,
         });
@@ -273,7 +276,6 @@ struct Shared {
     image: Arc<Image>,
     entries: [Option<usize>; CALLBACKS],
     ops: Ops,
-    name: String,
     long_control: bool,
     choice: Option<String>, // that the user has to make
 }
@@ -336,10 +338,6 @@ impl BpfModule {
 impl Module for BpfModule {
     fn ops(&self) -> Ops {
         self.shared.ops
-    }
-
-    fn name(&self) -> &str {
-        &self.shared.name
     }
 
     fn init(&mut self, sk: &mut Sock) -> Result<(), Fault> {

@@ -85,6 +85,12 @@ pub(crate) fn load(bytes: &[u8]) -> Result<LoadedObject, LoadError> {
     let entries = first.operations.iter().filter(|of| of.refusal.is_none());
     let entries: Vec<_> = entries.flat_map(Operations::entries).collect();
     loader.judge(&entries)?;
+    if let Some(of) = first.variables.iter().find(|of| matches!(of.name.as_str(), "hz" | "ops")) {
+        let name = &of.name;
+        return Err(LoadError::new(format!(
+            "the variable {name} has the name of a parameter here; rename it"
+        )));
+    }
     let Loader { image, uses, hz, .. } = loader;
     Ok(LoadedObject { image, uses, operations: first.operations, variables: first.variables, hz })
 }
@@ -227,12 +233,7 @@ impl Loader {
                 continue;
             }
             let info = map(btf, symbol.name)?;
-            let room = |map: &MapInfo| {
-                let socket = map.kind == MapKind::SocketStorage;
-                let entries = if socket { 1 } else { u64::from(map.entries) };
-                entries * u64::from(map.value.next_multiple_of(8)) + entries * u64::from(map.key)
-            };
-            let total: u64 = self.image.maps.iter().chain([&info]).map(room).sum();
+            let total: u64 = self.image.maps.iter().chain([&info]).map(MapInfo::most_bytes).sum();
             if self.image.maps.len() >= MAX_MAPS || total > MAX_MAP_BYTES {
                 return Err(LoadError::new(format!(
                     "map {}: an object has at most 64 maps of 16 MB in all",
@@ -384,11 +385,11 @@ impl Loader {
                 continue;
             }
             before = Some(at);
-            let path = btf.line_at(line.file);
+            let path = btf.file_at(line.file);
             let text = btf.line_at(line.text);
             self.image.lines.push(SourceLine {
                 at: start + at,
-                file: path.rsplit('/').next().unwrap_or_default().to_string(),
+                file: path,
                 line: line.line,
                 text: text.trim().trim_end_matches(';').to_string(),
             });
@@ -404,10 +405,14 @@ impl Loader {
         first: bool,
     ) -> Result<(), LoadError> {
         let len = elf.sections[section].data.len() / 8;
+        let mut seen = BTreeSet::new();
         for relocation in elf.relocations(section) {
             let damaged = || LoadError::new("a relocation of the object leads nowhere");
             let nth = usize::try_from(relocation.at / 8).ok().filter(|nth| *nth < len);
             let at = start + nth.ok_or_else(damaged)?;
+            if !seen.insert(at) {
+                return Err(LoadError::new("the object has two relocations of one instruction"));
+            }
             let symbol = *elf.symbols.get(relocation.symbol).ok_or_else(damaged)?;
             let instruction = self.image.code[at];
             match (relocation.kind, instruction.op) {

@@ -12,6 +12,9 @@ pub(crate) const MAX_MAPS: usize = 64;
 /// Most bytes of all maps of an object on one host.
 pub(crate) const MAX_MAP_BYTES: u64 = 16 << 20;
 
+/// What a key of a hash takes besides key and value, in bytes: its nodes in the trees below.
+const HASH_NODE: u64 = 128;
+
 /// What an object says about a map.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MapInfo {
@@ -20,6 +23,21 @@ pub(crate) struct MapInfo {
     pub key: u32,
     pub value: u32,
     pub entries: u32,
+}
+
+impl MapInfo {
+    /// Bytes of its entries on one host, if they all exist.
+    pub(crate) fn most_bytes(&self) -> u64 {
+        let entries = match self.kind {
+            MapKind::SocketStorage => 1, // of each flow
+            _ => u64::from(self.entries),
+        };
+        let node = match self.kind {
+            MapKind::Hash | MapKind::LruHash => HASH_NODE,
+            MapKind::Array | MapKind::SocketStorage => 0,
+        };
+        entries * (u64::from(self.value.next_multiple_of(8)) + u64::from(self.key) + node)
+    }
 }
 
 /// Kinds of maps.
@@ -201,5 +219,19 @@ impl Map {
         if self.values.len() < end {
             self.values.resize(end, 0);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_of_a_hash_is_charged_for_its_nodes() {
+        let of = |kind| MapInfo { name: "m".into(), kind, key: 4, value: 5, entries: 1000 };
+        assert_eq!(of(MapKind::Array).most_bytes(), 12_000);
+        assert_eq!(of(MapKind::Hash).most_bytes(), 140_000);
+        assert_eq!(of(MapKind::LruHash).most_bytes(), 140_000);
+        assert_eq!(of(MapKind::SocketStorage).most_bytes(), 12);
     }
 }

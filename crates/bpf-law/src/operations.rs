@@ -51,7 +51,7 @@ const NAMES: [&str; 12] = [
 
 /// `TCP_CONG_NEEDS_ECN`.
 pub(crate) const NEEDS_ECN: u32 = 2;
-/// That, and `TCP_CONG_NON_RESTRICTED`.
+/// All flags that Linux takes.
 const FLAGS: u32 = NEEDS_ECN | 1;
 /// Most variables of an object, and most members of one.
 const MAX_OPERATIONS: usize = 64;
@@ -140,6 +140,9 @@ pub(crate) fn read(
                 .relocations(nth)
                 .filter(|of| of.kind == R_BPF_64_ABS64 && range.contains(&of.at))
                 .collect();
+            if functions.len() > MAX_MEMBERS {
+                return Err(wrong("it has more than 256 functions"));
+            }
             let mut operations = Operations {
                 variable: variable.to_string(),
                 name: String::new(),
@@ -163,7 +166,8 @@ pub(crate) fn read(
                 match (name, relocation) {
                     ("name", _) => {
                         let end = value.iter().position(|byte| *byte == 0).unwrap_or(value.len());
-                        operations.name = String::from_utf8_lossy(&value[..end]).into_owned();
+                        let name = String::from_utf8_lossy(&value[..end]);
+                        operations.name = name.chars().filter(|of| !of.is_control()).collect();
                     }
                     ("flags", _) => {
                         operations.flags = crate::elf::u32_at(value, 0).unwrap_or(0);

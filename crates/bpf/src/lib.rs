@@ -1,6 +1,6 @@
 //! Programs for the kernel, as object files that are part of the agent: a build needs no clang.
 //!
-//! The sources are in `c/`, the objects in `obj/`. `tests/objects.rs` makes them anew where there is a clang and compares;
+//! The sources are in `c/`, the objects in `obj/`. `tests/objects.rs` makes them again where there is a clang and compares;
 //! `FOREBAY_WRITE=1 cargo test -p forebay-bpf` writes them.
 //!
 //! Invariant: an object has no type information but what the kernel needs to place fields of its own structures.

@@ -261,6 +261,9 @@ pub struct Sweep {
 pub struct Worker {
     #[arg(long)]
     pub out: PathBuf,
+    /// Folder of the scenario's files
+    #[arg(long)]
+    pub base: PathBuf,
     #[arg(long, default_value_t = 1)]
     pub threads: usize,
 }

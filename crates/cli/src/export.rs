@@ -2,6 +2,7 @@
 
 use crate::args::{Completion, Export, Exported, Ideal};
 use crate::failure::Failure;
+use crate::source::recorded;
 use crate::{itself, say};
 use forebay_record::columnar::{self, Format};
 use forebay_record::{FlowRow, RunDir, RunRecord, RunStart, perfetto, write_whole};
@@ -137,8 +138,7 @@ fn columns(args: &Export, format: Format) -> Result<(), Failure> {
 /// One line for each flow that was over, in the order in which they were.
 fn fct(args: &Export) -> Result<String, Failure> {
     let (about, runs) = results(args)?;
-    let scenario =
-        itself::loader().text::<&str>("resolved.toml", &about.resolved_toml, &[])?.scenario;
+    let scenario = recorded(&args.from, &about)?;
     let run = of_seed(&runs, args.seed.or(runs.first().map(|run| run.seed)).unwrap_or(1), args)?;
     let table = table(&scenario, run.seed)?;
     let numbers = numbers(&Plan::of(&scenario.fabric));

@@ -8,7 +8,7 @@ use forebay_laws::RoleName;
 use forebay_laws::log::{ReplayError, ReplayedLog};
 use forebay_laws::params::LawInfo;
 use forebay_scenario::nearest;
-use forebay_scenario::objects::{BPF, law_of_object};
+use forebay_scenario::objects::{BPF, law_of_object, read_object};
 use forebay_units::Time;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -87,8 +87,7 @@ fn show(laws: &Registry, (role, law): (RoleName, &LawInfo), json: bool) -> Resul
 /// The page of a law from an object file: what it reads, writes and calls.
 fn object(name: &str, file: &Path, json: bool) -> Result<(), Failure> {
     let shown = file.display();
-    let bytes = std::fs::read(file)
-        .map_err(|error| Failure::Input(format!("{shown}: {}", failure::plain(&error))))?;
+    let bytes = read_object(file).map_err(|why| Failure::Input(format!("{shown} {why}")))?;
     let law =
         law_of_object(name, &bytes).map_err(|why| Failure::Input(format!("{shown}: {why}")))?;
     let laws = Registry::built_in().with_module(law);

@@ -1,8 +1,11 @@
 //! Where a scenario comes from: a file, standard input, or one that comes with the product.
 
+use crate::about;
 use crate::args::{Input, Run, SeedArgs};
 use crate::failure::Failure;
 use crate::itself::loader;
+use forebay_record::RunStart;
+use forebay_scenario::model::Scenario;
 use forebay_scenario::{Error, LoadedScenario, Problem, around, nearest, presets};
 use std::io::Read;
 use std::path::Path;
@@ -50,6 +53,12 @@ impl Input {
         self.load_point(&[])
     }
 
+    /// Folder in which the files that it names are sought.
+    pub fn folder(&self) -> &Path {
+        let parent = self.file.as_deref().and_then(Path::parent);
+        parent.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    }
+
     /// Name for sentences.
     pub fn name(&self) -> String {
         match (&self.preset, &self.file) {
@@ -58,6 +67,23 @@ impl Input {
             (None, None) => String::new(),
         }
     }
+}
+
+/// The scenario of a run directory. Object files that it names are sought there, and have to be those of the run.
+pub fn recorded(dir: &Path, about: &RunStart) -> Result<Scenario, Failure> {
+    let name = dir.join("resolved.toml");
+    let loaded = loader().text::<&str>(&name.to_string_lossy(), &about.resolved_toml, &[])?;
+    let now = about::about(&loaded.scenario, &[]).comparison;
+    for (key, then) in &about.comparison {
+        let Some(law) = key.strip_prefix("object of ") else { continue };
+        if let Some((_, now)) = now.iter().find(|(of, now)| of == key && now != then) {
+            return Err(Failure::Input(format!(
+                "{}: {law} is another file now ({now}) than in the run ({then}); copy that of the run there",
+                dir.display()
+            )));
+        }
+    }
+    Ok(loaded.scenario)
 }
 
 /// The key that `--capture` sets.

@@ -4,7 +4,8 @@ mod collective;
 
 use crate::args::WhyArgs;
 use crate::failure::Failure;
-use crate::{itself, say};
+use crate::say;
+use crate::source::recorded;
 use forebay_record::why::{
     Line, OpenFlow, PortGrouping, Subject, WhyRow, is_explained, lines, number_of, open_flows,
     open_lines, open_sentence, sentence, sentences, share_of, slowest, slowest_rpcs,
@@ -27,8 +28,7 @@ pub fn why(args: &WhyArgs) -> Result<(), Failure> {
         )));
     }
     let (about, runs) = RunDir::load(dir)?;
-    let scenario =
-        itself::loader().text::<&str>("resolved.toml", &about.resolved_toml, &[])?.scenario;
+    let scenario = recorded(dir, &about)?;
     let wanted = args.seed.or(runs.first().map(|run| run.seed));
     let Some(run) = runs.iter().find(|run| Some(run.seed) == wanted) else {
         let seeds: Vec<String> = runs.iter().map(|run| run.seed.to_string()).collect();

@@ -130,8 +130,11 @@ impl Judge<'_> {
         law: Option<&mut FlowParams>,
         params: &[(String, String)],
     ) {
-        if let Some(law) = law {
-            self.set_params(place, law, params);
+        let Some(law) = law else { return };
+        let wrong = self.findings.len();
+        self.set_params(place, law, params);
+        if let Some(lacks) = law.lacks().filter(|_| self.findings.len() == wrong) {
+            self.say(place, lacks);
         }
     }
 

@@ -118,7 +118,7 @@ impl Loader {
         sets: &[(S, S)],
     ) -> Result<LoadedScenario, Error> {
         let folder = Path::new(name).parent().unwrap_or(Path::new(""));
-        let read = |file: &str| bytes_named(&folder.join(file));
+        let read = |file: &str, most: u64| bytes_named(&folder.join(file), most);
         read_text(&self.laws, name, text, sets, &read)
     }
 }
@@ -171,7 +171,7 @@ pub fn text_from<S: AsRef<str>>(
     sets: &[(S, S)],
     read: &dyn Fn(&str) -> Result<String, String>,
 ) -> Result<LoadedScenario, Error> {
-    let read = |file: &str| read(file).map(String::into_bytes);
+    let read = |file: &str, _: u64| read(file).map(String::into_bytes);
     read_text(&Laws::built_in(), name, text, sets, &read)
 }
 
@@ -198,7 +198,7 @@ fn read_text<S: AsRef<str>>(
         return Err(sentences(&document, findings));
     }
     scenario.laws = laws.clone();
-    let read = |file: &str| read(file).and_then(as_text);
+    let read = |file: &str| read(file, LARGEST_DATA).and_then(as_text);
     let mut judge =
         Judge { document: &document, read_file: &read, laws: &laws, findings: Vec::new() };
     let stem = Path::new(name).file_stem().map(|s| s.to_string_lossy().into_owned());
@@ -351,12 +351,12 @@ fn sentences(document: &Document<'_>, mut findings: Vec<crate::check::Finding>) 
 }
 
 /// A file that a scenario names. A device or a pipe may never end, so only regular files are read.
-fn bytes_named(path: &Path) -> Result<Vec<u8>, String> {
+pub(crate) fn bytes_named(path: &Path, most: u64) -> Result<Vec<u8>, String> {
     let what = std::fs::metadata(path).map_err(|e| why_unreadable(&e))?;
     if !what.is_file() && !what.is_dir() {
         return Err("is a device or a pipe; write the path of a regular file".into());
     }
-    read_bytes(path, LARGEST_DATA)
+    read_bytes(path, most)
 }
 
 /// The text of a file of at most `most` bytes. The error is the end of a sentence.

@@ -1,16 +1,30 @@
 //! Laws from object files: `law = "bpf:path/to/cc.bpf.o"`, the path relative to the scenario.
 
 use crate::check::Finding;
+use crate::load::bytes_named;
 use crate::scenario::Scenario;
 pub use crate::transport::BPF;
 use crate::tree::{Document, push_key, shorten};
 use forebay_bpf_law::Object;
+use forebay_bpf_law::elf::MAX_BYTES;
 use forebay_laws::Laws;
 use forebay_laws::kernel::Program;
 use std::collections::BTreeSet;
+use std::path::Path;
 
-/// Reads the bytes of a file named in a scenario. The error is the end of a sentence, `is missing ...`.
-pub(crate) type ReadBytes<'a> = dyn Fn(&str) -> Result<Vec<u8>, String> + 'a;
+/// Reads the bytes of a file named in a scenario, at most so many. The error is the end of a sentence, `is missing ...`.
+pub(crate) type ReadBytes<'a> = dyn Fn(&str, u64) -> Result<Vec<u8>, String> + 'a;
+
+/// Largest object file.
+const LARGEST: u64 = MAX_BYTES as u64;
+
+/// The bytes of an object file.
+///
+/// # Errors
+/// If it cannot be read, is no regular file or is too big: the end of a sentence about it.
+pub fn read_object(path: &Path) -> Result<Vec<u8>, String> {
+    bytes_named(path, LARGEST)
+}
 
 /// The law of an object file under this name, which begins with [`BPF`].
 ///
@@ -35,7 +49,7 @@ pub(crate) fn add(
         if laws.find(name).is_some() || !known.insert(name) {
             continue;
         }
-        let law = match read(file) {
+        let law = match read(file, LARGEST) {
             Ok(bytes) => law_of_object(name, &bytes).map_err(|why| format!("{name:?}: {why}")),
             Err(why) => Err(format!("{name:?}: {} {why}", shorten(file))),
         };

@@ -6,7 +6,7 @@ use crate::plan::Plan;
 use crate::problem::or_list;
 use crate::program::{Surroundings, TrafficKind, check_triggers, is_never, never};
 use crate::stop::Stop;
-use crate::transport::{Recovery, Transport};
+use crate::transport::{Recovery, Transport, TransportKind};
 use crate::tree::{did_you_mean, shorten};
 use forebay_units::Time;
 use schemars::JsonSchema;
@@ -207,12 +207,20 @@ impl Traffic {
                 let _ = law.set(key, text); // what is wrong with it has been said
             }
         }
+        if self.law.is_none() && self.params.is_empty() {
+            return; // judged with the transport
+        }
         judge.params(&format!("{path}.params"), law.as_mut(), &self.params);
-        if let (Some(law), true) = (law, self.law.is_some() || !self.params.is_empty())
-            && common.tcp().is_some()
-        {
+        if let Some(law) = law {
             let key = if self.law.is_some() { "law" } else { "params" };
-            judge.served(&format!("{path}.{key}"), common_path, &law);
+            let key = format!("{path}.{key}");
+            match &common.kind {
+                TransportKind::Tcp(_) => judge.served(&key, common_path, &law),
+                TransportKind::Rdma(_) if self.law.is_some() => {
+                    judge.no_module(&key, common_path, &law)
+                }
+                _ => {}
+            }
         }
     }
 }

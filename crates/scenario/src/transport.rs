@@ -352,7 +352,12 @@ impl Transport {
                     judge.served(&at("law"), place, &law);
                 }
             }
-            TransportKind::Rdma(rdma) => rdma.check(judge, place, mss, ack_class),
+            TransportKind::Rdma(rdma) => {
+                rdma.check(judge, place, mss, ack_class);
+                if let Some(law) = law {
+                    judge.no_module(&at("law"), place, &law);
+                }
+            }
             TransportKind::ReceiverDriven(keys) => {
                 keys.check(judge, place, (&self.law, &self.params), mss);
             }
@@ -551,6 +556,17 @@ impl Judge<'_> {
             self.wrong(path, text);
         } else if window.get() > 1 << 32 {
             self.wrong(path, "is more than 4GiB; write for instance \"10 packets\"");
+        }
+    }
+
+    /// A law of a transport at `place` that is not TCP must not consist of callbacks of TCP.
+    pub(crate) fn no_module(&mut self, path: &str, place: &str, law: &FlowParams) {
+        if law.is_module() {
+            let name = law.name();
+            let text = format!(
+                "{name:?} has the callbacks of a congestion control of TCP; write {place}.kind = \"tcp\""
+            );
+            self.say(path, text);
         }
     }
 

@@ -89,6 +89,23 @@ fn what_the_kernel_refuses_is_refused_with_a_sentence() {
 }
 
 #[test]
+fn no_name_of_an_object_commands_a_terminal() {
+    let kfunc = edited(forebay_bpf::RENO, "tcp_slow_start", "\x1b[2J_slow_stat");
+    assert_eq!(refusal(&kfunc), "the object is cut or damaged");
+    let name = edited(forebay_bpf::RENO, "forebay_reno\0", "\x1b[2Jbay_ren\n\0");
+    assert!(!refusal(&name).contains(char::is_control), "{}", refusal(&name));
+    let report = Object::read(&name).expect("it loads").report().to_string();
+    assert!(!report.replace('\n', "").contains(char::is_control), "{report}");
+}
+
+#[test]
+fn a_variable_with_the_name_of_a_parameter_is_refused() {
+    let keep = edited(forebay_bpf::HALVE, "\0keep\0", "\0ops\0\0\0");
+    let said = refusal(&keep);
+    assert_eq!(said, "the variable ops has the name of a parameter here; rename it");
+}
+
+#[test]
 fn what_is_no_object_gets_one_sentence() {
     let echo = refusal(forebay_bpf::ECHO);
     assert!(echo.contains("license") || echo.contains("type information"), "{echo}");

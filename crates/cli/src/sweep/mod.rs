@@ -87,7 +87,8 @@ pub fn sweep(args: &Sweep) -> Result<(), Failure> {
         home.dir.display()
     ));
     let mut tables = Tables::begin(&home, plan.clone())?;
-    let pool = Pool { home: &home, name: &plan.name, threads, jobs };
+    let base = args.input.folder();
+    let pool = Pool { home: &home, name: &plan.name, base, threads, jobs };
     let Verdict { failures, stopped } =
         pool.run(&todo, meter, |run| tables.add(&home, run.hash.as_str()))?;
     home.tidy();

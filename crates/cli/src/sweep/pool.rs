@@ -11,6 +11,7 @@ use forebay_study::progress::State;
 use forebay_study::sweep::Run;
 use serde_json::json;
 use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
 use std::process::{Child, ChildStdin, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, mpsc};
@@ -20,6 +21,8 @@ use std::time::Duration;
 pub struct Pool<'a> {
     pub home: &'a Home,
     pub name: &'a str,
+    /// Folder of the scenario's files.
+    pub base: &'a Path,
     /// Threads of each simulation.
     pub threads: usize,
     /// Processes at a time.
@@ -167,6 +170,8 @@ impl Pool<'_> {
             .arg("worker")
             .args(["--threads", &self.threads.to_string(), "--out"])
             .arg(&part)
+            .arg("--base")
+            .arg(self.base)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -26,7 +26,8 @@ pub fn worker(args: &Worker) -> Result<(), Failure> {
         lifeline::wait_for_end(&mut std::io::stdin().lock());
         interrupt::request();
     });
-    let loaded = itself::loader().text::<&str>("resolved.toml", &text, &[])?;
+    let name = args.base.join("resolved.toml"); // files that it names are sought there
+    let loaded = itself::loader().text::<&str>(&name.to_string_lossy(), &text, &[])?;
     let scenario = &loaded.scenario;
     let about = about::about(scenario, &[]);
     let mut dir = RunDir::create(&args.out, &about, IfExists::Refuse)?;

@@ -6,6 +6,7 @@ mod common;
 mod compare;
 mod examples;
 mod import;
+mod objects;
 mod reproduce;
 mod run;
 mod signals;

@@ -5,6 +5,7 @@ use forebay_bpf_law::Object;
 use forebay_fuzz::{each, is_a_sentence};
 use forebay_laws::kernel::{AckSample, Event, Module, OwnSock, Program, RateSample};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 const OBJECTS: [&[u8]; 6] = [
     forebay_bpf::NV,
@@ -133,4 +134,114 @@ fn changed_objects_load_or_are_refused_with_a_sentence() {
     });
     let (tried, loaded) = (tried.into_inner(), loaded.into_inner());
     assert!(tried == 0 || 3 * loaded >= tried, "{loaded} of {tried} get past the loader");
+}
+
+/// An object with tables that a person would not write, of up to 8 MB.
+struct Bomb {
+    bytes: Vec<u8>,
+    headers: Vec<[u8; 64]>,
+}
+
+fn word(bytes: &[u8], at: usize) -> usize {
+    u32::from_le_bytes(*bytes[at..].first_chunk().expect("four bytes")) as usize
+}
+
+impl Bomb {
+    fn of(object: &[u8]) -> Self {
+        let (at, count) = (word(object, 40), word(object, 60) & 0xffff);
+        let headers = object[at..at + 64 * count].as_chunks().0.to_vec();
+        Self { bytes: object.to_vec(), headers }
+    }
+
+    /// The first section of this type, 1 to 11; its place.
+    fn find(&self, kind: usize, bytes: impl Fn(&[u8]) -> bool) -> usize {
+        let found = |of: &[u8; 64]| word(of, 4) == kind && bytes(self.data(of));
+        self.headers.iter().position(found).expect("there is one")
+    }
+
+    fn data(&self, header: &[u8; 64]) -> &[u8] {
+        &self.bytes[word(header, 24)..][..word(header, 32)]
+    }
+
+    /// Other contents of a section.
+    fn put(&mut self, nth: usize, data: &[u8]) {
+        let at = self.bytes.len() as u64;
+        self.headers[nth][24..32].copy_from_slice(&at.to_le_bytes());
+        self.headers[nth][32..40].copy_from_slice(&(data.len() as u64).to_le_bytes());
+        self.bytes.extend(data);
+    }
+
+    fn bytes(mut self) -> Vec<u8> {
+        let at = self.bytes.len() as u64;
+        self.bytes[40..48].copy_from_slice(&at.to_le_bytes());
+        self.bytes[60..62].copy_from_slice(&(self.headers.len() as u16).to_le_bytes());
+        self.bytes.extend(self.headers.as_flattened());
+        assert!(self.bytes.len() <= 8 << 20);
+        self.bytes
+    }
+}
+
+/// Loads it within seconds. The refusal, or nothing.
+fn defused(bytes: &[u8]) -> String {
+    let began = Instant::now();
+    let read = Object::read(bytes).and_then(|object| object.law("bpf:x.bpf.o"));
+    let took = began.elapsed();
+    assert!(took < Duration::from_secs(20), "it took {took:?}");
+    read.err().map_or(String::new(), |error| error.to_string())
+}
+
+const REL: usize = 9;
+
+#[test]
+fn large_objects_that_repeat_themselves_are_refused() {
+    let reno = || Bomb::of(forebay_bpf::RENO);
+    assert_eq!(defused(&reno().bytes()), "", "the tool itself breaks nothing");
+    // Relocations of code (a call is of type 10), 400,000 times the same one.
+    let calls = |data: &[u8]| data.len() >= 16 && word(data, 8) == 10;
+    let mut bomb = reno();
+    let nth = bomb.find(REL, calls);
+    let row = bomb.data(&bomb.headers[nth])[..16].to_vec();
+    bomb.put(nth, &row.repeat(400_000));
+    assert_eq!(defused(&bomb.bytes()), "the object has two relocations of one instruction");
+    // The same table in many sections.
+    let mut bomb = reno();
+    let table = bomb.headers[bomb.find(REL, calls)];
+    bomb.headers.extend(vec![table; 4000]);
+    assert_eq!(defused(&bomb.bytes()), "the object is cut or damaged");
+    // Lines of other code, and records about nothing.
+    let extra = |data: &[u8]| data.len() >= 32 && data[..2] == [0x9f, 0xeb] && word(data, 4) == 32;
+    for (record, refusal) in [
+        (vec![0; 8], "the type information (.BTF.ext) is cut or damaged"),
+        ([0, 1, 0, 0, 0, 0].map(u32::to_le_bytes).as_flattened().to_vec(), ""),
+    ] {
+        let mut bomb = reno();
+        let nth = bomb.find(1, extra);
+        let records = record.repeat(7_000_000 / record.len());
+        let mut data = bomb.data(&bomb.headers[nth])[..32].to_vec();
+        let size = 4 + records.len() as u32;
+        data[16..24].copy_from_slice([0, size].map(u32::to_le_bytes).as_flattened());
+        data[24..32].copy_from_slice([size, 0].map(u32::to_le_bytes).as_flattened());
+        data.extend(16u32.to_le_bytes());
+        data.extend(records);
+        bomb.put(nth, &data);
+        assert_eq!(defused(&bomb.bytes()), refusal);
+    }
+    // Operations whose structure has its functions many times.
+    let mut bomb = reno();
+    let functions = |data: &[u8]| data.len() >= 16 && word(data, 8) == 2;
+    let nth = bomb.find(REL, |data| functions(data) && data.len() >= 64);
+    let row = bomb.data(&bomb.headers[nth])[..16].to_vec();
+    bomb.put(nth, &row.repeat(400_000));
+    let said = defused(&bomb.bytes());
+    assert!(said.ends_with("it has more than 256 functions"), "{said}");
+}
+
+#[test]
+fn every_cut_of_an_object_is_refused_with_a_sentence() {
+    for object in OBJECTS {
+        for cut in (0..object.len()).step_by(61) {
+            let error = Object::read(&object[..cut]).expect_err("its end is missing").to_string();
+            assert!(is_a_sentence(&error), "{error}");
+        }
+    }
 }

@@ -110,6 +110,11 @@ impl FlowParams {
         self.program().is_some()
     }
 
+    /// What the parameters of a module leave open, as a sentence: no flow can start.
+    pub fn lacks(&self) -> Option<alloc::string::String> {
+        self.program()?.lacks()
+    }
+
     /// The module of a new flow, if the law is one. `seed` is the key of its random draws.
     pub fn module(&self, seed: u64) -> Option<RunningModule> {
         self.program().map(|program| program.flow(seed))

@@ -111,19 +111,12 @@ pub struct Ops {
     pub cwnd_event: bool,
     /// Each ACK.
     pub in_ack_event: bool,
-    /// Each ACK that removed or SACKed something.
+    /// Each ACK that came while data was outstanding.
     pub pkts_acked: bool,
     /// Least segments of a super-packet.
     pub min_tso_segs: bool,
     /// `TCP_CONG_NEEDS_ECN`: data leaves ECN-capable, and the receiver echoes each mark (as for DCTCP).
     pub needs_ecn: bool,
-}
-
-impl Ops {
-    /// Whether the kernel registers a module with these callbacks.
-    pub fn is_complete(&self) -> bool {
-        self.cong_avoid || self.cong_control
-    }
 }
 
 /// Measurements of `pkts_acked`. Source: `struct ack_sample`.
@@ -185,9 +178,6 @@ pub trait Module: fmt::Debug + Send + Sync {
     /// Which callbacks exist. The same for the module's whole life.
     fn ops(&self) -> Ops;
 
-    /// Name in the kernel, at most 15 bytes.
-    fn name(&self) -> &str;
-
     /// The flow starts: the window is the initial one, the private area is zero.
     fn init(&mut self, _sk: &mut Sock) -> Result<(), Fault> {
         Ok(())
@@ -236,7 +226,7 @@ pub trait Module: fmt::Debug + Send + Sync {
     /// The window after a reduction that was needless, in packets.
     fn undo_cwnd(&mut self, sk: &mut Sock) -> Result<u32, Fault>;
 
-    /// An ACK removed segments from the queue, or measured a round-trip time.
+    /// An ACK came while data was outstanding.
     fn pkts_acked(&mut self, _sk: &mut Sock, _sample: &AckSample) -> Result<(), Fault> {
         Ok(())
     }
@@ -264,6 +254,11 @@ pub trait Program: fmt::Debug + Send + Sync {
 
     /// Which callbacks exist.
     fn ops(&self) -> Ops;
+
+    /// What the parameters leave open, as a sentence, so that no flow can start.
+    fn lacks(&self) -> Option<String> {
+        None
+    }
 
     /// Ticks per second of the kernel's clock (`CONFIG_HZ`): the unit of `lsndtime`, `snd_cwnd_stamp` and `icsk_rto`.
     fn hz(&self) -> u32 {
@@ -306,6 +301,11 @@ pub struct PlacedProgram<'a> {
 }
 
 impl PlacedProgram<'_> {
+    /// What the parameters leave open, as a sentence.
+    pub fn lacks(&self) -> Option<String> {
+        self.program.lacks()
+    }
+
     /// The module of a new flow. `seed` is the key of its random draws.
     pub fn flow(&self, seed: u64) -> RunningModule {
         let module = match self.host {

@@ -226,7 +226,7 @@ fields! {
     rate_delivered set_rate_delivered RateDelivered: u32, stack, "Packets of the best recent rate sample.";
     rate_interval_us set_rate_interval_us RateIntervalUs: u32, stack, "Its interval, us.";
     rate_app_limited set_rate_app_limited RateAppLimited: u8, stack, "1 if the application limited it.";
-    ecn_flags set_ecn_flags EcnFlags: u8, module, "1: ECN is on. 2: the next new segment says CWR. 4: echoes congestion. 8: has seen ECT.";
+    ecn_flags set_ecn_flags EcnFlags: u8, module, "1 if ECN is on, otherwise 0. A write changes only what the program reads.";
     icsk_ca_state set_icsk_ca_state IcskCaState: u8, stack, "Congestion state, 0 Open to 4 Loss. After `set_state`.";
     icsk_retransmits set_icsk_retransmits IcskRetransmits: u8, stack, "Timeouts since data was last acknowledged.";
     icsk_rto set_icsk_rto IcskRto: u32, stack, "Retransmission timeout, jiffies.";

@@ -84,10 +84,6 @@ impl Module for Reno {
         Self::OPS
     }
 
-    fn name(&self) -> &str {
-        "my-reno"
-    }
-
     fn ssthresh(&mut self, sk: &mut Sock) -> Result<u32, Fault> {
         Ok(reno::reno_ssthresh(sk))
     }
@@ -146,10 +142,6 @@ impl Dctcp {
 impl Module for Dctcp {
     fn ops(&self) -> Ops {
         Self::OPS
-    }
-
-    fn name(&self) -> &str {
-        "my-dctcp"
     }
 
     fn init(&mut self, sk: &mut Sock) -> Result<(), Fault> {
@@ -321,10 +313,6 @@ impl Module for Cubic {
         Self::OPS
     }
 
-    fn name(&self) -> &str {
-        "my-cubic"
-    }
-
     fn init(&mut self, sk: &mut Sock) -> Result<(), Fault> {
         self.round(sk);
         Ok(())
@@ -450,10 +438,6 @@ struct Counting {
 impl Module for Counting {
     fn ops(&self) -> Ops {
         Ops { init: true, ..Reno::OPS }
-    }
-
-    fn name(&self) -> &str {
-        "counting"
     }
 
     fn init(&mut self, _: &mut Sock) -> Result<(), Fault> {

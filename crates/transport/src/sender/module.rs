@@ -137,16 +137,15 @@ impl Control {
             return None;
         }
         let done = call(&mut *self.running.module, &mut self.sk);
-        match done {
-            Ok(value) if self.sk.snd_cwnd() > 0 => return Some(value),
-            Ok(_) => {
-                let why =
-                    "snd_cwnd is 0: the kernel would never send again; keep a packet at least";
-                self.fault = Some((now, Fault::new(why)));
-            }
-            Err(fault) => self.fault = Some((now, fault)),
+        done.map_err(|fault| self.fault = Some((now, fault))).ok()
+    }
+
+    /// An event is over: a window of 0 that no later callback of the event raised ends the run.
+    fn judge_window(&mut self, now: Time) {
+        if self.fault.is_none() && self.sk.snd_cwnd() == 0 {
+            let why = "snd_cwnd is 0 after the event: Linux would wait for a timer before it sends again; keep at least one packet";
+            self.fault = Some((now, Fault::new(why)));
         }
-        None
     }
 
     /// Whether the module has ended the run.
@@ -223,6 +222,7 @@ impl TcpSender {
         if m.running.ops.init {
             m.call(now, |module, sk| module.init(sk));
         }
+        m.judge_window(now);
         self.heed(cfg);
     }
 
@@ -369,6 +369,7 @@ impl TcpSender {
             (self.first_sent, self.delivered_at) = (newest.sent, now);
         }
         if w.stale || !w.outstanding {
+            m.judge_window(now);
             return;
         }
         let ack = seq(packet.seq);
@@ -390,6 +391,7 @@ impl TcpSender {
         if !m.has_control() {
             m.update_pacing_rate();
         }
+        m.judge_window(now);
         self.heed(cfg);
     }
 
@@ -401,9 +403,9 @@ impl TcpSender {
             m.released = true;
             if m.running.ops.release {
                 m.call(now, |module, sk| module.release(sk));
-                self.open |= m.is_dead(); // a flow that ended the run is never finished
-                self.heed(cfg);
             }
+            self.open |= m.is_dead(); // a flow that ended the run is never finished
+            self.heed(cfg);
         }
     }
 
@@ -535,6 +537,14 @@ impl TcpSender {
         m.touch_cwnd(now, m.sk.packets_in_flight() + 1);
         m.sk.set_snd_cwnd_cnt(0);
         self.set_state(cfg, now, CaState::Loss);
+        self.end_event(now);
+    }
+
+    /// An event outside ACKs is over.
+    pub(super) fn end_event(&mut self, now: Time) {
+        if let Some(m) = &mut self.module {
+            m.judge_window(now);
+        }
     }
 
     /// `Cwr` has come to its end.
@@ -585,18 +595,16 @@ impl TcpSender {
         let rto = self.rtt.rto(cfg, self.totals.srtt, 0);
         let state = self.totals.state;
         let Some(m) = &mut self.module else { return };
-        m.sk.set_delivered_mstamp(m.sk.tcp_mstamp());
-        m.sk.set_first_tx_mstamp(m.sk.tcp_mstamp());
         let mut left = idle.saturating_sub(rto);
         let restarts = cfg.idle_restart && self.totals.sent > 0 && !m.has_control();
         if !restarts || left == Span::ZERO || rto == Span::ZERO {
             return;
         }
+        let mut cwnd = m.sk.snd_cwnd(); // before the event, as in Linux
         self.cwnd_event(cfg, now, Event::CwndRestart);
         let Some(m) = &mut self.module else { return };
         let ssthresh = m.current_ssthresh(state);
         m.sk.set_snd_ssthresh(ssthresh);
-        let mut cwnd = m.sk.snd_cwnd();
         let least = u32::try_from((cfg.initial_window.get() / cfg.mss()).max(1))
             .unwrap_or(u32::MAX)
             .min(cwnd);
@@ -608,15 +616,21 @@ impl TcpSender {
         self.heed(cfg);
     }
 
-    /// Data is about to leave, new or again. Source: `tcp_event_data_sent`.
+    /// Data is about to leave, new or again. Source: `tcp_event_data_sent`, then `tcp_rate_skb_sent`.
     pub(super) fn before_data(&mut self, cfg: &TcpConfig, now: Time) {
         let Some(m) = &mut self.module else { return };
         m.clock(now);
         if m.sk.packets_in_flight() == 0 {
             self.cwnd_event(cfg, now, Event::TxStart);
+            self.end_event(now);
         }
+        let first = self.board.is_empty();
         let Some(m) = &mut self.module else { return };
         m.sk.set_lsndtime(jiffies(now, m.running.hz));
+        if first {
+            m.sk.set_delivered_mstamp(m.sk.tcp_mstamp());
+            m.sk.set_first_tx_mstamp(m.sk.tcp_mstamp());
+        }
     }
 
     /// Whether the window or the application limits sending, by packets. See [`TcpSender::note_usage`].
@@ -662,6 +676,7 @@ impl TcpSender {
             if let Some(least) = m.call(now, |module, sk| module.min_tso_segs(sk)) {
                 m.min_tso = least;
             }
+            m.judge_window(now);
             self.heed(cfg);
         }
     }

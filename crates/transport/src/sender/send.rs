@@ -376,6 +376,7 @@ impl TcpSender {
                 let (start, next) = (self.extent(last).0, self.totals.nxt);
                 r.resent.push_back(Retransmission { at: now, start, next });
             }
+            self.before_data(cfg, now);
             self.transmit_again(r, cfg, now, last)
         } else {
             if self.board.len() == self.board.capacity() {

@@ -165,6 +165,7 @@ impl TcpSender {
             self.enter_recovery(&mut r, cfg, now, false);
             self.settle_inflight(&r);
             self.reduce(&mut r, cfg, now, Delivery { newly: cfg.mss(), clean_advance: false });
+            self.end_event(now);
         }
         let at = self.head_timeout(cfg, now);
         self.set_timer(Timer::Rto, at);

@@ -18,10 +18,19 @@ use std::sync::{Arc, Mutex};
 struct Recorder {
     ops: Ops,
     calls: Arc<Mutex<Vec<String>>>,
-    fails: Option<&'static str>, // in this callback
+    fails: Option<&'static str>,             // in this callback
+    windows: &'static [(&'static str, u32)], // that callbacks set, by the beginnings of their calls
 }
 
 impl Recorder {
+    /// Notes the call, after it set the window that it is to set.
+    fn set(&self, sk: &mut Sock, call: String) -> Result<(), Fault> {
+        if let Some((_, cwnd)) = self.windows.iter().find(|(name, _)| call.starts_with(name)) {
+            sk.set_snd_cwnd(*cwnd);
+        }
+        self.note(call)
+    }
+
     fn note(&self, call: String) -> Result<(), Fault> {
         let fails = self.fails.is_some_and(|name| call.starts_with(name));
         self.calls.lock().expect("no test panics in it").push(call);
@@ -34,12 +43,9 @@ impl Module for Recorder {
         self.ops
     }
 
-    fn name(&self) -> &str {
-        "recorder"
-    }
-
     fn init(&mut self, sk: &mut Sock) -> Result<(), Fault> {
-        self.note(format!("init {}", sk.snd_cwnd()))
+        let cwnd = sk.snd_cwnd();
+        self.set(sk, format!("init {cwnd}"))
     }
 
     fn release(&mut self, _: &mut Sock) -> Result<(), Fault> {
@@ -48,12 +54,17 @@ impl Module for Recorder {
 
     fn ssthresh(&mut self, sk: &mut Sock) -> Result<u32, Fault> {
         assert_eq!(sk.prior_cwnd(), sk.snd_cwnd());
-        self.note(format!("ssthresh in {}", sk.icsk_ca_state()))?;
-        Ok(reno::reno_ssthresh(sk))
+        let threshold = reno::reno_ssthresh(sk);
+        let state = sk.icsk_ca_state();
+        self.set(sk, format!("ssthresh in {state}"))?;
+        Ok(threshold)
     }
 
     fn cong_avoid(&mut self, sk: &mut Sock, _: u32, acked: u32) -> Result<(), Fault> {
-        self.note(format!("cong_avoid {acked}"))?;
+        self.set(sk, format!("cong_avoid {acked}"))?;
+        if sk.snd_cwnd() == 0 {
+            return Ok(());
+        }
         reno::reno_cong_avoid(sk, acked)
     }
 
@@ -69,11 +80,12 @@ impl Module for Recorder {
     }
 
     fn set_state(&mut self, sk: &mut Sock, new: u8) -> Result<(), Fault> {
-        self.note(format!("set_state {} to {new}", sk.icsk_ca_state()))
+        let old = sk.icsk_ca_state();
+        self.set(sk, format!("set_state {old} to {new}"))
     }
 
-    fn cwnd_event(&mut self, _: &mut Sock, event: Event) -> Result<(), Fault> {
-        self.note(format!("event {event:?}"))
+    fn cwnd_event(&mut self, sk: &mut Sock, event: Event) -> Result<(), Fault> {
+        self.set(sk, format!("event {event:?}"))
     }
 
     fn in_ack_event(&mut self, _: &mut Sock, flags: u32) -> Result<(), Fault> {
@@ -87,7 +99,7 @@ impl Module for Recorder {
 
     fn pkts_acked(&mut self, sk: &mut Sock, sample: &AckSample) -> Result<(), Fault> {
         assert!(sample.rtt_us != 0 && sk.packets_out() >= sk.sacked_out());
-        self.note(format!("pkts_acked {}", sample.pkts_acked))
+        self.set(sk, format!("pkts_acked {}", sample.pkts_acked))
     }
 
     fn copy(&self) -> Box<dyn Module> {
@@ -148,8 +160,16 @@ struct Recorded {
 
 impl Recorded {
     fn new(ops: Ops, fails: Option<&'static str>) -> Self {
+        Self::with_windows(ops, fails, &[])
+    }
+
+    fn with_windows(
+        ops: Ops,
+        fails: Option<&'static str>,
+        windows: &'static [(&'static str, u32)],
+    ) -> Self {
         let calls = Arc::<Mutex<Vec<String>>>::default();
-        let module = Recorder { ops, calls: calls.clone(), fails };
+        let module = Recorder { ops, calls: calls.clone(), fails, windows };
         let program =
             Recording { info: LawInfo::of_program("recorder".into(), "Records.".into()), module };
         let laws = Laws::built_in().with_module(Box::new(program)).expect("the name is free");
@@ -305,6 +325,68 @@ fn a_fault_stops_the_flow_at_once() {
     assert_eq!(recorded.calls().last().map(String::as_str), Some("cong_avoid 1"));
     assert_eq!((pipe.sent.len(), pipe.sender.deadline()), (10, Time::MAX));
     assert!(!pipe.sender.finished() && !pipe.sender.ready(&pipe.cfg));
+}
+
+#[test]
+fn a_fault_on_the_last_ack_of_a_module_without_release_leaves_the_flow_unfinished() {
+    let recorded = Recorded::new(Ops { release: false, ..ALL }, Some("pkts_acked"));
+    let mut pipe = recorded.pipe(recorded.config(), 1);
+    while pipe.step() {}
+    let (at, why) = pipe.sender.fault().expect("it failed");
+    assert_eq!((at, why.to_string().as_str()), (Time::ZERO + RTT, "cc.bpf.c:7: refused"));
+    assert!(!pipe.sender.finished(), "a run with a fault does not end well");
+}
+
+/// Ends with the sentence about a window of 0; the calls up to there.
+fn ends_at_zero(recorded: &Recorded, mut pipe: Pipe) -> Vec<String> {
+    while pipe.step() {}
+    let (_, why) = pipe.sender.fault().expect("Linux would wait for a timer");
+    assert!(why.to_string().starts_with("snd_cwnd is 0 after the event: "), "{why}");
+    recorded.calls()
+}
+
+#[test]
+fn a_window_of_0_that_a_later_callback_of_the_event_raises_is_no_fault() {
+    let recorded = Recorded::with_windows(ALL, None, &[("pkts_acked", 0), ("cong_avoid", 7)]);
+    recorded.pipe(recorded.config(), 40).finish();
+    // On a timeout Linux sets the window after the threshold and the event.
+    for call in ["ssthresh", "event Loss"] {
+        let windows: &'static [(&str, u32)] = match call {
+            "ssthresh" => &[("ssthresh", 0)],
+            _ => &[("event Loss", 0)],
+        };
+        let recorded = Recorded::with_windows(ALL, None, windows);
+        let cfg = TcpConfig { tlp: false, ..recorded.config() };
+        let mut pipe = recorded.pipe(cfg, 3).drop_data(&[0, 1, 2]);
+        pipe.finish();
+        assert_eq!(pipe.sender.timeouts(), 1, "{call}");
+    }
+}
+
+#[test]
+fn a_window_of_0_at_the_end_of_an_event_ends_the_run() {
+    let last = |windows: &'static [(&'static str, u32)], drops: &[u64]| {
+        let recorded = Recorded::with_windows(ALL, None, windows);
+        let cfg = TcpConfig { tlp: false, ..recorded.config() };
+        let pipe = recorded.pipe(cfg, 3).drop_data(drops);
+        ends_at_zero(&recorded, pipe).pop().expect("it was called")
+    };
+    assert_eq!(last(&[("init", 0)], &[]), "init 10");
+    assert_eq!(last(&[("event TxStart", 0)], &[]), "event TxStart");
+    assert_eq!(last(&[("cong_avoid", 0)], &[]), "cong_avoid 1");
+    assert_eq!(last(&[("set_state 0 to 4", 0)], &[0, 1, 2]), "set_state 0 to 4");
+}
+
+/// Linux reads the window before the event: `tcp_cwnd_restart`.
+#[test]
+fn what_the_event_of_idleness_does_to_the_window_is_overwritten() {
+    let recorded = Recorded::with_windows(ALL, None, &[("event CwndRestart", 3)]);
+    let size = Bytes::new(10 * MSS);
+    let mut pipe = Pipe::with_spec(recorded.config(), &recorded.law, size, true, RTT);
+    pipe.run_until(Time::ZERO + Span::from_secs(2));
+    pipe.sender.app_write(Bytes::new(MSS), true);
+    pipe.pump();
+    assert_eq!(pipe.sender.cwnd(), Bytes::new(10 * MSS), "of 20 packets, not of 3");
 }
 
 /// What left, and when, over a path with losses, late packets and timeouts.
