@@ -100,7 +100,7 @@ fn no_name_of_an_object_commands_a_terminal() {
 
 #[test]
 fn a_variable_with_the_name_of_a_parameter_is_refused() {
-    let keep = edited(forebay_bpf::HALVE, "\0keep\0", "\0ops\0\0\0");
+    let keep = edited(forebay_bpf::HALVE, "\0keep\0", "\0ops\0\0");
     let said = refusal(&keep);
     assert_eq!(said, "the variable ops has the name of a parameter here; rename it");
 }
