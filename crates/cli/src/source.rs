@@ -1,6 +1,5 @@
 //! Where a scenario comes from: a file, standard input, or one that comes with the product.
 
-use crate::about;
 use crate::args::{Input, Run, SeedArgs};
 use crate::failure::Failure;
 use crate::itself::loader;
@@ -69,20 +68,10 @@ impl Input {
     }
 }
 
-/// The scenario of a run directory. Object files that it names are sought there, and have to be those of the run.
+/// The scenario of a run directory. Object files that it names are sought there.
 pub fn recorded(dir: &Path, about: &RunStart) -> Result<Scenario, Failure> {
     let name = dir.join("resolved.toml");
     let loaded = loader().text::<&str>(&name.to_string_lossy(), &about.resolved_toml, &[])?;
-    let now = about::about(&loaded.scenario, &[]).comparison;
-    for (key, then) in &about.comparison {
-        let Some(law) = key.strip_prefix("object of ") else { continue };
-        if let Some((_, now)) = now.iter().find(|(of, now)| of == key && now != then) {
-            return Err(Failure::Input(format!(
-                "{}: {law} is another file now ({now}) than in the run ({then}); copy that of the run there",
-                dir.display()
-            )));
-        }
-    }
     Ok(loaded.scenario)
 }
 

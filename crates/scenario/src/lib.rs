@@ -45,7 +45,8 @@ mod written;
 
 pub use expect::Expect;
 pub use load::{
-    LoadedScenario, Loader, around, load, load_with, read_as, text, text_from, text_with,
+    LoadedScenario, Loader, around, load, load_with, read_as, read_object, text, text_from,
+    text_with,
 };
 #[doc(hidden)]
 pub use problem::or_list; // for tests

@@ -351,12 +351,20 @@ fn sentences(document: &Document<'_>, mut findings: Vec<crate::check::Finding>) 
 }
 
 /// A file that a scenario names. A device or a pipe may never end, so only regular files are read.
-pub(crate) fn bytes_named(path: &Path, most: u64) -> Result<Vec<u8>, String> {
+fn bytes_named(path: &Path, most: u64) -> Result<Vec<u8>, String> {
     let what = std::fs::metadata(path).map_err(|e| why_unreadable(&e))?;
     if !what.is_file() && !what.is_dir() {
         return Err("is a device or a pipe; write the path of a regular file".into());
     }
     read_bytes(path, most)
+}
+
+/// The bytes of an object file.
+///
+/// # Errors
+/// If it cannot be read, is no regular file or is too big: the end of a sentence about it.
+pub fn read_object(path: &Path) -> Result<Vec<u8>, String> {
+    bytes_named(path, objects::LARGEST)
 }
 
 /// The text of a file of at most `most` bytes. The error is the end of a sentence.

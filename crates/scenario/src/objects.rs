@@ -1,7 +1,6 @@
 //! Laws from object files: `law = "bpf:path/to/cc.bpf.o"`, the path relative to the scenario.
 
 use crate::check::Finding;
-use crate::load::bytes_named;
 use crate::scenario::Scenario;
 pub use crate::transport::BPF;
 use crate::tree::{Document, push_key, shorten};
@@ -10,21 +9,12 @@ use forebay_bpf_law::elf::MAX_BYTES;
 use forebay_laws::Laws;
 use forebay_laws::kernel::Program;
 use std::collections::BTreeSet;
-use std::path::Path;
 
 /// Reads the bytes of a file named in a scenario, at most so many. The error is the end of a sentence, `is missing ...`.
 pub(crate) type ReadBytes<'a> = dyn Fn(&str, u64) -> Result<Vec<u8>, String> + 'a;
 
 /// Largest object file.
-const LARGEST: u64 = MAX_BYTES as u64;
-
-/// The bytes of an object file.
-///
-/// # Errors
-/// If it cannot be read, is no regular file or is too big: the end of a sentence about it.
-pub fn read_object(path: &Path) -> Result<Vec<u8>, String> {
-    bytes_named(path, LARGEST)
-}
+pub(crate) const LARGEST: u64 = MAX_BYTES as u64;
 
 /// The law of an object file under this name, which begins with [`BPF`].
 ///

@@ -5,7 +5,6 @@ use forebay_bpf_law::Object;
 use forebay_fuzz::{each, is_a_sentence};
 use forebay_laws::kernel::{AckSample, Event, Module, OwnSock, Program, RateSample};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::time::{Duration, Instant};
 
 const OBJECTS: [&[u8]; 6] = [
     forebay_bpf::NV,
@@ -181,12 +180,9 @@ impl Bomb {
     }
 }
 
-/// Loads it within seconds. The refusal, or nothing.
+/// The refusal, or nothing. A bomb that goes off takes hours.
 fn defused(bytes: &[u8]) -> String {
-    let began = Instant::now();
     let read = Object::read(bytes).and_then(|object| object.law("bpf:x.bpf.o"));
-    let took = began.elapsed();
-    assert!(took < Duration::from_secs(20), "it took {took:?}");
     read.err().map_or(String::new(), |error| error.to_string())
 }
 

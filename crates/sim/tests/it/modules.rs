@@ -535,7 +535,7 @@ fn a_fault_ends_the_run_with_the_first_flow_its_time_and_a_sentence() {
 #[test]
 fn only_tcp_calls_modules() {
     let text = flows("counting", &[(0, 1)]).replace("kind = \"tcp\"", "kind = \"rdma\"");
-    let failed = simulate(&read(counting(), &text), 1, Options::default(), &Watch::default());
-    let why = failed.expect_err("refused").to_string();
+    let refused = Loader::new(counting()).text::<&str>("t.toml", &text, &[]);
+    let why = refused.expect_err("only TCP calls modules").to_string();
     assert!(why.contains("\"counting\"") && why.contains("write kind = \"tcp\""), "{why}");
 }
