@@ -224,14 +224,6 @@ fn large_objects_that_repeat_themselves_are_refused() {
         bomb.put(nth, &data);
         assert_eq!(defused(&bomb.bytes()), refusal);
     }
-    // Operations whose structure has its functions many times.
-    let mut bomb = reno();
-    let functions = |data: &[u8]| data.len() >= 16 && word(data, 8) == 2;
-    let nth = bomb.find(REL, |data| functions(data) && data.len() >= 64);
-    let row = bomb.data(&bomb.headers[nth])[..16].to_vec();
-    bomb.put(nth, &row.repeat(400_000));
-    let said = defused(&bomb.bytes());
-    assert!(said.ends_with("it has more than 256 functions"), "{said}");
 }
 
 #[test]
