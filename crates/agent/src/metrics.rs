@@ -89,7 +89,7 @@ pub struct RunningAgent {
 /// What is served.
 #[derive(Debug)]
 pub struct Served {
-    /// See [`Now`].
+    /// See [`RunningAgent`].
     pub now: Arc<Mutex<RunningAgent>>,
     /// What the agent does.
     pub mode: Mode,

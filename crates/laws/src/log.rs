@@ -1,6 +1,6 @@
 //! Law logs: what a law saw and what it answered, so that any run of a law can be replayed.
 //!
-//! A law is a function of `(now, event)`, so its parameters, its start and its events determine every action. [`Logged`] is a law that
+//! A law is a function of `(now, event)`, so its parameters, its start and its events determine every action. [`LoggedLaw`] is a law that
 //! writes them down while it runs; [`replay`] starts the law again, feeds it the same events and compares the
 //! actions. A difference names the event, what the log has and what the law says now.
 //!

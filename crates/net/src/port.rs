@@ -126,7 +126,7 @@ pub(crate) enum PortMode {
     /// a shared buffer.
     WorkConserving,
     /// Work-conserving: nothing but priority order and the limits of the port and of its classes counts; that of the highest is in bytes. What
-    /// becomes of a packet beyond its limit is for [`Over`] to say.
+    /// becomes of a packet beyond its limit is for [`OverflowAction`] to say.
     StrictLimits,
     /// Work-conserving: nothing but priority order and the limits and marks of the port counts.
     StrictPriority,

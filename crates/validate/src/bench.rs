@@ -186,7 +186,7 @@ impl BenchRun {
         (dropped as f64, sent as f64)
     }
 
-    /// Of [`Seen::lost`], packets that a marking rule dropped since they were not ECN-capable.
+    /// Of [`BenchRun::lost`], packets that a marking rule dropped since they were not ECN-capable.
     pub fn lost_unscheduled(&self) -> f64 {
         self.record.ports.iter().map(|port| port.dropped_unscheduled).sum::<u64>() as f64
     }

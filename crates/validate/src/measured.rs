@@ -51,7 +51,7 @@ impl MeasuredRows {
     /// Enters a value, and what has to be said of it: how many samples, how sure.
     ///
     /// # Panics
-    /// As [`Measured::insert`].
+    /// As [`MeasuredRows::insert`].
     pub fn insert_saying(&mut self, id: impl Into<String>, value: f64, remark: String) {
         self.enter(id.into(), RowValue { value: Value::Number(value), remark });
     }
@@ -59,7 +59,7 @@ impl MeasuredRows {
     /// Enters `over` over `under`, which says nothing if both are zero.
     ///
     /// # Panics
-    /// As [`Measured::insert`].
+    /// As [`MeasuredRows::insert`].
     pub fn insert_ratio(&mut self, id: impl Into<String>, over: f64, under: f64) {
         self.insert_of(id, over / under, ("", [over, under]), String::new());
     }
@@ -67,7 +67,7 @@ impl MeasuredRows {
     /// Enters a comparison of two runs, which says nothing unless there was some of `what` in one of them.
     ///
     /// # Panics
-    /// As [`Measured::insert`].
+    /// As [`MeasuredRows::insert`].
     pub fn insert_of(
         &mut self,
         id: impl Into<String>,
@@ -86,7 +86,7 @@ impl MeasuredRows {
     /// Enters a value that rests on percentiles, with the least number of samples that lie beyond any of them.
     ///
     /// # Panics
-    /// As [`Measured::insert`].
+    /// As [`MeasuredRows::insert`].
     pub fn insert_tail(
         &mut self,
         id: impl Into<String>,

@@ -317,7 +317,7 @@ pub trait GrantLaw: Sized + Clone {
         None
     }
 
-    /// Whether receivers know the size of a message before its last packet has come. Else [`Incoming::size`] has no end.
+    /// Whether receivers know the size of a message before its last packet has come. Else [`IncomingMessage::size`] has no end.
     fn knows_size(_params: &Self::Params) -> bool {
         true
     }

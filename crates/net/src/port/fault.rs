@@ -47,7 +47,7 @@ impl DropRule {
 
 /// What a fault leaves of what was on the link.
 ///
-/// `flying` is what was on the link, in order of arrival; the caller puts back what [`Recalled`] says.
+/// `flying` is what was on the link, in order of arrival; the caller puts back what [`LinkLeftovers`] says.
 #[derive(Clone, Debug, Default)]
 pub struct LinkLeftovers {
     /// To go back onto the link, with arrival times.

@@ -28,7 +28,7 @@ pub(crate) struct Manifest {
     pub size_classes_bytes: Vec<u64>,
     pub traffic: Vec<String>,
     pub settings: Vec<Setting>,
-    /// As [`About::faults`].
+    /// As [`RunStart::faults`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<Fault>,
     pub definitions: Definitions,
@@ -58,7 +58,7 @@ pub(crate) struct Definitions {
     pub quantile: String,
     pub confidence_interval: String,
     pub release: String,
-    /// As [`About::comparison`].
+    /// As [`RunStart::comparison`].
     #[serde(default)]
     pub comparison: Vec<Setting>,
 }

@@ -180,7 +180,7 @@ const AFTER_FLOWS: Span = Span::from_secs(10);
 const BALANCERS: &[(u64, &str)] =
     &[(0, "ECMP by flow"), (2, "DRILL"), (3, "CONGA"), (6, "LetFlow"), (9, "ConWeave")];
 
-/// Key of [`To::Fixed`]; the modes in which the source uses it; the value that does there what is done here, if one does; and
+/// Key of [`KeyTarget::Fixed`]; the modes in which the source uses it; the value that does there what is done here, if one does; and
 /// what is done here.
 ///
 /// Source: `rdma-hw.cc` (`cnp_received_mlx`, `HandleAckHp`, `UpdateRateHp`, `ReceiverCheckSeq`, `ChangeRate`), `int-header.h`.
@@ -226,7 +226,7 @@ const OWN_FLOWS: &str = "the source draws flows of its own by this; here flows a
 /// Every `CC_MODE`.
 const ANY: &[u32] = &[1, 3, 7, 8, 10];
 
-/// Key of [`To::Law`] and the modes in which the source uses it.
+/// Key of [`KeyTarget::Law`] and the modes in which the source uses it.
 const USED: &[(&str, &[u32])] = &[
     ("ALPHA_RESUME_INTERVAL", &[1]),
     ("RATE_DECREASE_INTERVAL", &[1]),
@@ -345,9 +345,9 @@ pub(super) struct Settings {
     down: Option<(Time, u32, u32, usize)>,
     buffer: u64,
     int_multi: u16,
-    /// Values of keys of [`To::Law`], with their lines.
+    /// Values of keys of [`KeyTarget::Law`], with their lines.
     law: Vec<(&'static str, String, usize)>,
-    /// Values of keys of [`To::Fixed`], with their lines.
+    /// Values of keys of [`KeyTarget::Fixed`], with their lines.
     fixed: Vec<(&'static str, String, usize)>,
     /// Keys that are there and that the source uses nowhere, or that name its output.
     unused: Vec<&'static str>,
@@ -603,7 +603,7 @@ fn map(s: &mut Settings, words: &mut Words<'_>, key: &str) -> Result<(), Error> 
 }
 
 impl Settings {
-    /// A key of [`To::Read`]. The error is the end of a sentence.
+    /// A key of [`KeyTarget::Read`]. The error is the end of a sentence.
     fn set(&mut self, key: &str, values: &[String], line: usize) -> Result<(), String> {
         let text = values[0].as_str();
         // A stream reads a whole number up to its point.

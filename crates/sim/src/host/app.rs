@@ -66,7 +66,7 @@ pub(crate) struct LoggedOp {
     pub step: Step,
     pub begun: Time, // `Time::MAX`: it had not
     pub over: Time,  // likewise
-    /// Number of the operation that was the last which it waited for, [`Logged::SIGNAL`] or [`Logged::NOTHING`].
+    /// Number of the operation that was the last which it waited for, [`LoggedOp::SIGNAL`] or [`LoggedOp::NOTHING`].
     pub by: u32,
     /// Flow whose delivery, or last acknowledgement, ended it.
     pub last: u32,

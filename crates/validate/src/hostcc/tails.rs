@@ -25,9 +25,9 @@ pub(super) enum BackgroundLoad {
     Congested,
     /// 4 flows and MApp at 3x, under hostCC.
     HostCc,
-    /// As [`Beside::Congested`], and MApp rests.
+    /// As [`BackgroundLoad::Congested`], and MApp rests.
     CongestedResting,
-    /// As [`Beside::HostCc`], and MApp rests.
+    /// As [`BackgroundLoad::HostCc`], and MApp rests.
     HostCcResting,
 }
 
