@@ -537,5 +537,8 @@ fn only_tcp_calls_modules() {
     let text = flows("counting", &[(0, 1)]).replace("kind = \"tcp\"", "kind = \"rdma\"");
     let refused = Loader::new(counting()).text::<&str>("t.toml", &text, &[]);
     let why = refused.expect_err("only TCP calls modules").to_string();
-    assert!(why.contains("\"counting\"") && why.contains("write transport.kind = \"tcp\""), "{why}");
+    assert!(
+        why.contains("\"counting\"") && why.contains("write transport.kind = \"tcp\""),
+        "{why}"
+    );
 }
