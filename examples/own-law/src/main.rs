@@ -2,7 +2,7 @@
 
 mod halve;
 
-use forebay_cli::Own;
+use forebay_cli::OwnCommand;
 use forebay_laws::{Laws, NameTaken};
 use halve::Halve;
 use std::process::ExitCode;
@@ -14,7 +14,7 @@ fn laws() -> Result<Laws, NameTaken> {
 
 fn main() -> ExitCode {
     let laws = laws().expect("no built-in law is called halve");
-    ExitCode::from(forebay_cli::command(Own::of_this_process().with_laws(laws)))
+    ExitCode::from(forebay_cli::command(OwnCommand::of_this_process().with_laws(laws)))
 }
 
 #[cfg(test)]
