@@ -71,7 +71,7 @@ def numbers(suite, files):
     path = ROOT / "validation" / suite / "measured.toml"
     known = tomllib.loads(path.read_text()) if path.exists() else {}
     for file in files:
-        known |= {row["id"]: row["measured"] for row in json.loads(pathlib.Path(file).read_text()) if row.get("measured") is not None}
+        known |= {row["id"]: row["measured"] for row in rows_in(file) if row.get("measured") is not None}
     ids = [row["id"] for row in tomllib.loads((path.parent / "rows.toml").read_text())["row"]]
     text = "# Numbers of whole runs, of which pictures in docs/pictures are drawn. `validation/verdicts.py --numbers` writes this file.\n"
     text += "".join(f'"{row}" = {float(f"{known.pop(row):.6g}")}\n' for row in ids if row in known)

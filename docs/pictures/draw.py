@@ -105,9 +105,9 @@ class Suite:
 
 
 class Recorded:
-    """Pictures of a suite that its tests draw from the numbers in validation/SUITE/measured.toml."""
+    """Pictures of a suite that its tests draw from the numbers in validation/SUITE/measured.toml, and compare with these files."""
 
-    commands = ["FOREBAY_BLESS=1 cargo test --locked -p forebay-validate --lib drawn_from_recorded"]
+    commands = [f"FOREBAY_BLESS=1 cargo test --locked --manifest-path {ROOT}/Cargo.toml -p forebay-validate --lib drawn_from_recorded"]
 
     def draw(self, folder, to):
         shutil.copyfile(HERE / to.name, to)

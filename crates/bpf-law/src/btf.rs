@@ -1,4 +1,4 @@
-//! Type information (BTF): of an object, and of the kernel that we are.
+//! Type information (BTF): of an object, and of the simulator's kernel.
 //!
 //! Source: `Documentation/bpf/btf.rst`.
 //!

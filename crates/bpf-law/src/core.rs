@@ -1,4 +1,4 @@
-//! Fields, types and values by name (CO-RE): where they are in the kernel that we are.
+//! Fields, types and values by name (CO-RE): where they are in the simulator's kernel.
 //!
 //! Source: `struct bpf_core_relo` in `include/uapi/linux/bpf.h`; `tools/lib/bpf/relo_core.c` for what is meant.
 //!

@@ -51,6 +51,25 @@ pub(crate) enum Op {
     Middle,
 }
 
+/// Ranges in the order above.
+impl Op {
+    pub(crate) fn is_arithmetic(self) -> bool {
+        (self as u8) < Op::Ja as u8
+    }
+
+    pub(crate) fn is_jump(self) -> bool {
+        (Op::Ja as u8..=Op::Jsle32X as u8).contains(&(self as u8))
+    }
+
+    pub(crate) fn is_load(self) -> bool {
+        (Op::Ldx1 as u8..=Op::LdxBits as u8).contains(&(self as u8))
+    }
+
+    pub(crate) fn is_store(self) -> bool {
+        (Op::St1 as u8..=Op::Atomic8 as u8).contains(&(self as u8))
+    }
+}
+
 /// Bit of atomic operations that return the value before.
 pub(crate) const FETCH: i64 = 1;
 pub(crate) const XCHG: i64 = 0xe0 | FETCH;
@@ -171,15 +190,20 @@ fn store(raw: Raw) -> Result<Op, &'static str> {
     })
 }
 
-#[rustfmt::skip]
-fn alu(raw: Raw) -> Result<Op, &'static str> {
-    let (wide, register) = (raw.class() == ALU64, raw.code & 8 != 0);
-    let pick = |k64, x64, k32, x32| match (wide, register) {
+/// The form of an operation: of 64 or 32 bits, with the immediate (`K`) or a register (`X`).
+fn pick(wide: bool, register: bool) -> impl Fn(Op, Op, Op, Op) -> Op {
+    move |k64, x64, k32, x32| match (wide, register) {
         (true, false) => k64,
         (true, true) => x64,
         (false, false) => k32,
         (false, true) => x32,
-    };
+    }
+}
+
+#[rustfmt::skip]
+fn alu(raw: Raw) -> Result<Op, &'static str> {
+    let (wide, register) = (raw.class() == ALU64, raw.code & 8 != 0);
+    let pick = pick(wide, register);
     use Op::*;
     let op = match (raw.code >> 4, raw.off) {
         (0x0, 0) => pick(Add64K, Add64X, Add32K, Add32X),
@@ -218,12 +242,7 @@ fn alu(raw: Raw) -> Result<Op, &'static str> {
 #[rustfmt::skip]
 fn jump(raw: Raw) -> Result<Op, &'static str> {
     let (wide, register) = (raw.class() == JMP, raw.code & 8 != 0);
-    let pick = |k64, x64, k32, x32| match (wide, register) {
-        (true, false) => k64,
-        (true, true) => x64,
-        (false, false) => k32,
-        (false, true) => x32,
-    };
+    let pick = pick(wide, register);
     use Op::*;
     Ok(match raw.code >> 4 {
         0x0 if !register => Ja,

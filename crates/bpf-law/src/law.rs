@@ -11,7 +11,7 @@ use crate::mirror;
 use crate::operations::{CALLBACKS, Callback, NEEDS_ECN, Operations};
 use crate::sha256::sha256;
 use forebay_laws::kernel::{AckSample, Event, FIELDS, Fault, HostProgram, Module, Ops, Program};
-use forebay_laws::kernel::{RateSample, Sock};
+use forebay_laws::kernel::{CA_PRIV_WORDS, RateSample, Sock};
 use forebay_laws::params::{LawInfo, ParamInfo};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -43,8 +43,7 @@ impl Object {
     /// # Errors
     /// If the kernel registers none of them.
     pub fn law(&self, name: &str) -> Result<BpfLaw, LoadError> {
-        let usable = |of: &&Operations| of.refusal.is_none();
-        let mut usable = self.loaded.operations.iter().filter(usable);
+        let mut usable = self.loaded.usable();
         let Some(first) = usable.next() else {
             let why = |of: &Operations| {
                 format!("{}: {}", of.variable, of.refusal.as_deref().unwrap_or_default())
@@ -102,8 +101,7 @@ pub struct BpfLaw {
 /// Parameters of the laws of an object: `hz`, `ops` and the object's own. Those of the same object are made once, since they are never freed.
 fn parameters(loaded: &LoadedObject) -> &'static [ParamInfo] {
     static KNOWN: Mutex<BTreeMap<String, &'static [ParamInfo]>> = Mutex::new(BTreeMap::new());
-    let usable = loaded.operations.iter().filter(|of| of.refusal.is_none());
-    let names: Vec<_> = usable.map(|of| of.variable.as_str()).collect();
+    let names: Vec<_> = loaded.usable().map(|of| of.variable.as_str()).collect();
     let (names, variables) = (names.join(" or "), &loaded.variables);
     let key = format!("{names} {variables:?}");
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -148,11 +146,6 @@ impl BpfLaw {
     pub fn kernel_name(&self) -> &str {
         &self.operations.name
     }
-
-    fn usable(&self) -> impl Iterator<Item = &str> {
-        let usable = self.object.operations.iter().filter(|of| of.refusal.is_none());
-        usable.map(|of| of.variable.as_str())
-    }
 }
 
 impl Program for BpfLaw {
@@ -175,8 +168,7 @@ impl Program for BpfLaw {
                 }
             }
             "ops" => {
-                let named = |of: &&Operations| of.variable == text && of.refusal.is_none();
-                let Some(of) = self.object.operations.iter().find(named) else {
+                let Some(of) = self.object.usable().find(|of| of.variable == text) else {
                     return Some(false);
                 };
                 self.operations = of.clone();
@@ -240,7 +232,7 @@ impl Program for BpfLaw {
 
     fn lacks(&self) -> Option<String> {
         (!self.chosen).then(|| {
-            let names: Vec<_> = self.usable().collect();
+            let names: Vec<_> = self.object.usable().map(|of| of.variable.as_str()).collect();
             format!(
                 "the object has several congestion controls; set params.ops to {}",
                 names.join(" or ")
@@ -484,7 +476,8 @@ fn fields(loaded: &LoadedObject) -> Vec<(&'static str, String, bool, bool)> {
     for row in rows {
         let which = ["ack_sample", "rate_sample"].iter().position(|of| *of == row.of);
         let which = which.map_or(0, |nth| nth + 1);
-        let (from, words) = (place[which], if row.name == "icsk_ca_priv" { 13 } else { 1 });
+        let (from, words) =
+            (place[which], if row.name == "icsk_ca_priv" { CA_PRIV_WORDS as u64 } else { 1 });
         place[which] += words;
         let here = loaded.uses.fields.iter().filter(|of| {
             let same = match of.root.as_str() {

@@ -69,6 +69,13 @@ pub(crate) struct LoadedObject {
     pub hz: Vec<(usize, usize, usize)>,
 }
 
+impl LoadedObject {
+    /// Operations that the kernel registers.
+    pub(crate) fn usable(&self) -> impl Iterator<Item = &Operations> {
+        self.operations.iter().filter(|of| of.refusal.is_none())
+    }
+}
+
 /// Loads an object, and the modules of ours that it calls.
 pub(crate) fn load(bytes: &[u8]) -> Result<LoadedObject, LoadError> {
     let mut loader = Loader { target: mirror::types(), ..Loader::default() };
@@ -655,7 +662,7 @@ impl Loader {
                         waiting.push(of.imm as u32 as usize);
                         callbacks.insert(of.imm as u32 as usize);
                     }
-                    op if (Op::Ja as u8..=Op::Jsle32X as u8).contains(&(op as u8)) => {
+                    op if op.is_jump() => {
                         let to = usize::try_from(of.off).ok().filter(|to| body.contains(to));
                         if to.is_none_or(|to| image.code[to].op == Op::Middle) {
                             return wrong("a jump leaves its function");
@@ -744,26 +751,25 @@ fn follow(code: &[Instruction], start: usize, fields: &mut [FieldUse]) {
     let mut of = [None; 16]; // the field whose offset or address a register has
     for (nth, instruction) in code.iter().enumerate() {
         let (dst, src) = (usize::from(instruction.dst & 15), usize::from(instruction.src & 15));
-        let op = instruction.op as u8;
         let named = fields.binary_search_by_key(&(start + nth), |of| of.at).ok();
         match instruction.op {
             Op::Add64X => of[dst] = of[dst].or(of[src]),
             Op::Mov64X => of[dst] = of[src],
-            _ if (Op::Ldx1 as u8..=Op::LdxBits as u8).contains(&op) => {
+            op if op.is_load() => {
                 if let Some(field) = of[src] {
                     let field: &mut FieldUse = &mut fields[field];
                     field.reads = true;
                 }
                 of[dst] = None;
             }
-            _ if (Op::St1 as u8..=Op::Atomic8 as u8).contains(&op) => {
+            op if op.is_store() => {
                 if let Some(field) = of[dst] {
                     let field: &mut FieldUse = &mut fields[field];
                     field.writes = true;
                 }
             }
             Op::Helper | Op::Kfunc | Op::Local | Op::Module => of[..6].fill(None),
-            _ if op < Op::Ja as u8 || instruction.op == Op::Imm64 => {
+            op if op.is_arithmetic() || op == Op::Imm64 => {
                 of[dst] = named.or(of[dst].filter(|_| instruction.op == Op::Add64K));
             }
             _ => {}

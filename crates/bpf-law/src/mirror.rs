@@ -180,7 +180,7 @@ pub fn rows() -> Vec<Row> {
     socket.chain([private]).chain(samples).collect()
 }
 
-/// The types of the kernel that we are.
+/// The types of the simulator's kernel.
 pub(crate) fn types() -> Btf<'static> {
     let mut btf = Btf::empty();
     let mut int = |name: &str, size, signed| btf.add(name, Kind::Int { size, signed });

@@ -134,7 +134,7 @@ fn digest(fabric: &str, ecn: &str, transport: &str) -> u64 {
         "version = 1\nname = \"t\"\nseeds = [1]\n{}\n[transport]\nkind = \"tcp\"\ndelayed_ack = true\n{transport}\n",
         fabric.replace("ECN", ecn)
     );
-    // Beside the objects, so that laws are found there.
+    // In the folder of the objects, so that laws are found there.
     let name = format!("{}/obj/t.toml", env!("CARGO_MANIFEST_DIR"));
     let loaded =
         Loader::default().text::<&str>(&name, &text, &[]).unwrap_or_else(|e| panic!("{e}\n{text}"));

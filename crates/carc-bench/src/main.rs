@@ -89,7 +89,7 @@ struct Args {
     #[arg(long)]
     json: bool,
     /// Writes a picture (SVG)
-    #[arg(long)]
+    #[arg(long, conflicts_with = "schedule")]
     picture: Option<PathBuf>,
     /// RDMA device; without it the first
     #[arg(long)]
@@ -162,7 +162,9 @@ fn say(text: impl Display) -> Result<(), Failure> {
 
 fn run(args: &Args) -> Result<(), Failure> {
     if args.picture.is_some() && (args.pairs == 0 || args.over == Carrier::Verbs) {
-        return Err("--picture shows pairs over a ring; leave out --pairs 0".into());
+        return Err(
+            "--picture shows pairs over a ring; leave out --pairs 0 and --over verbs".into()
+        );
     }
     if let Some(schedule) = args.schedule {
         return fixed::run(args, schedule);

@@ -40,7 +40,7 @@ pub use error::Error;
 pub use group::Group;
 pub use kinds::{Algorithm, MOST_BYTES, MOST_CHANNELS, MOST_RANKS, Meaning, Operation, Ratio};
 pub use op::{DataUse, Op, Step};
-pub use parts::Parts;
+pub use parts::{Parts, share};
 pub use schedule::Schedule;
 pub use steps::Steps;
 

@@ -53,7 +53,7 @@ impl Parts {
 }
 
 /// Bytes of the `nth` of `n` shares of a number of bytes.
-const fn share(bytes: u64, n: u32, nth: u32) -> u64 {
+pub const fn share(bytes: u64, n: u32, nth: u32) -> u64 {
     bytes / n as u64 + ((nth as u64) < bytes % n as u64) as u64
 }
 

@@ -199,12 +199,15 @@ fn plan(
 pub fn simulate_run(
     py: Python<'_>,
     resolved: &str,
+    mut base: PathBuf,
     out: PathBuf,
     threads: usize,
     started: String,
     mut laws: Vec<PythonLaw>,
 ) -> PyResult<Vec<String>> {
-    let loaded = text("resolved.toml", resolved).map_err(|error| errors::scenario(&error))?;
+    base.push("resolved.toml"); // files that the scenario names are sought in this folder
+    let loaded =
+        text(&base.to_string_lossy(), resolved).map_err(|error| errors::scenario(&error))?;
     let own = about::laws(&loaded.scenario);
     laws.retain(|law| own.contains(&law.facts().like));
     let how = Run {

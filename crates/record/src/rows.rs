@@ -886,8 +886,7 @@ pub struct StepRow {
 impl StepRow {
     /// Bytes of a message on the `nth` of the connections over which it is split.
     pub fn share(&self, nth: u8) -> u64 {
-        let (bytes, parts) = (self.bytes.get(), u64::from(self.stripes.max(1)));
-        bytes / parts + u64::from(u64::from(nth) < bytes % parts)
+        forebay_jobs::share(self.bytes.get(), self.stripes.max(1).into(), nth.into())
     }
 }
 

@@ -13,10 +13,17 @@ pub(crate) enum OneOrMore {
     More(Vec<String>),
 }
 
+impl OneOrMore {
+    /// All names.
+    pub(crate) fn names(self) -> Vec<String> {
+        match self {
+            Self::One(name) => vec![name],
+            Self::More(names) => names,
+        }
+    }
+}
+
 /// Reads one name or a list of them; written, they are a list always.
 pub(crate) fn one_or_more<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
-    Ok(match OneOrMore::deserialize(from)? {
-        OneOrMore::One(name) => vec![name],
-        OneOrMore::More(names) => names,
-    })
+    OneOrMore::deserialize(from).map(OneOrMore::names)
 }

@@ -109,7 +109,7 @@ impl Traffic {
             self.check_law(judge, path, &common_path, common);
         }
         if common.rdma().is_some_and(|r| r.recovery == Recovery::GoBackZero)
-            && matches!(self.kind, TrafficKind::Rpc(_) | TrafficKind::Collective(_))
+            && self.kind.keeps_connections()
         {
             let text = format!(
                 "has streams, which never end, and {common_path}.recovery = \"go-back-0\" would send all of one again; write \"go-back-n\" there"

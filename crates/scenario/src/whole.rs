@@ -222,8 +222,7 @@ fn hierarchical_alone(scenario: &Scenario, judge: &mut Judge<'_>) {
         judge.say("fabric.switch.hierarchical.queue_for", text);
     }
     let messages_on_streams = scenario.traffic.iter().any(|entry| {
-        matches!(entry.kind, TrafficKind::Rpc(_) | TrafficKind::Collective(_))
-            && scenario.transport_of(entry).receiver_driven().is_some()
+        entry.kind.keeps_connections() && scenario.transport_of(entry).receiver_driven().is_some()
     });
     if hierarchical.is_some() && messages_on_streams {
         let text = "tags packets where connections of receiver-driven transports number their messages; leave out one of them";

@@ -67,7 +67,7 @@ impl BarLabel {
         Self { group, bar, limit, title }
     }
 
-    /// The number that a row publishes, as it stands there: a bound as such, and no range of tolerance.
+    /// The number that a row publishes: a bound as a bound, without a range of tolerance.
     pub fn stated(at: (usize, usize), row: &Row) -> Self {
         let said = Self::row(at, row);
         let value = row.published;
@@ -231,6 +231,10 @@ fn bracket(x: f64, top: f64, bottom: f64) -> String {
     let (top, bottom) = if bottom - top < 2.0 { (top - 1.0, top + 1.0) } else { (top, bottom) };
     let [a, b, x, top, bottom] = [x - 7.0, x + 7.0, x, top, bottom].map(px);
     format!("M{a} {top}H{b}M{a} {bottom}H{b}M{x} {top}V{bottom}")
+}
+
+pub(crate) fn strings(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| (*text).to_string()).collect()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Charts of numbers that rows measured, each beside what its row publishes.
+//! Charts of numbers that rows measured, each with what its row publishes.
 
 use crate::chart::{BarLabel, Chart, Panel};
 use crate::measured::MeasuredRows;
@@ -31,23 +31,22 @@ impl RowChart {
     /// # Panics
     /// If there is no such row: names of rows are part of the program.
     pub fn svg(self, rows: &[Row], measured: &MeasuredRows) -> Option<String> {
-        let mut seen = false;
         let panels: Vec<Panel> =
-            self.panels.iter().map(|panel| panel.drawn(rows, measured, &mut seen)).collect();
+            self.panels.iter().map(|panel| panel.drawn(rows, measured)).collect();
+        let mut values = panels.iter().flat_map(|panel| panel.values.iter().flatten());
+        let seen = values.any(|value| !value.is_nan());
         let Self { title, groups, group_label, bars, table, foot, .. } = self;
         seen.then(|| Chart { title, groups, group_label, bars, panels, table, foot }.svg())
     }
 }
 
 impl RowPanel {
-    fn drawn(&self, rows: &[Row], measured: &MeasuredRows, seen: &mut bool) -> Panel {
+    fn drawn(&self, rows: &[Row], measured: &MeasuredRows) -> Panel {
         let (mut values, mut published) = (Vec::new(), Vec::new());
         for (g, group) in self.ids.iter().enumerate() {
             let mut bars = Vec::new();
             for (b, id) in group.iter().enumerate() {
-                let value = measured.number(id);
-                *seen |= value.is_some();
-                bars.push(value.unwrap_or(f64::NAN));
+                bars.push(measured.number(id).unwrap_or(f64::NAN));
                 if !id.is_empty() {
                     let row = rows.iter().find(|row| row.id == *id);
                     let row = row.unwrap_or_else(|| panic!("there is no row \"{id}\""));

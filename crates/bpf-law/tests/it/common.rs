@@ -11,7 +11,6 @@ pub struct Rig {
     pub module: Box<dyn Module>,
     pub host: Arc<dyn HostProgram>,
     now: Time,
-    hz: u32,
 }
 
 impl Rig {
@@ -22,7 +21,7 @@ impl Rig {
         for (name, value) in set {
             assert_eq!(law.set(name, value), Some(true), "{name} = {value}");
         }
-        let (host, hz) = (law.on_host(), law.hz());
+        let host = law.on_host();
         let module = host.flow(1);
         let mut sk = OwnSock::default();
         sk.set_snd_cwnd(cwnd);
@@ -31,7 +30,7 @@ impl Rig {
         sk.set_mss_cache(1000);
         sk.set_delivered(1);
         sk.set_is_cwnd_limited(1);
-        let mut rig = Self { sk, module, host, now: Time::ZERO, hz };
+        let mut rig = Self { sk, module, host, now: Time::ZERO };
         rig.pass(Span::ZERO);
         rig
     }
@@ -42,7 +41,6 @@ impl Rig {
         let ns = clock_ns(self.now);
         self.sk.set_tcp_clock_cache(ns);
         self.sk.set_tcp_mstamp(ns / 1000);
-        let _ = self.hz;
     }
 
     pub fn init(&mut self) {

@@ -11,7 +11,7 @@ const ALL: [(&str, &[u8]); 5] = [
     ("halve", forebay_bpf::HALVE),
 ];
 
-/// The object with one text in place of another of the same length.
+/// The object with one text instead of another of the same length.
 fn edited(object: &[u8], from: &str, to: &str) -> Vec<u8> {
     assert_eq!(from.len(), to.len());
     let mut bytes = object.to_vec();

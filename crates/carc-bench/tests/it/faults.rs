@@ -153,10 +153,6 @@ fn a_writer_that_is_killed_ends_its_reader_without_a_word() {
     let (mut writer, reader) = two_processes();
     let start = Instant::now();
     writer.kill().unwrap(); // SIGKILL
-    // Both have it.
-    let mut said = String::new();
-    writer.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-    assert_eq!(said, "");
     writer.wait().unwrap();
     let name = format!("/proc/{reader}/stat");
     // A process that has ended may stay as a zombie, if its new parent does not wait for it.
@@ -164,4 +160,8 @@ fn a_writer_that_is_killed_ends_its_reader_without_a_word() {
         assert!(start.elapsed().as_secs() < LIMIT_S, "the reader goes on without a writer");
         std::thread::sleep(Duration::from_millis(5));
     }
+    // Both processes wrote to this pipe, and both have ended.
+    let mut said = String::new();
+    writer.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(said, "");
 }

@@ -100,8 +100,10 @@ impl Family {
             Self::DctcpPerm | Self::DctcpWebsearch => None,
             Self::SprayPerm => Some(SPRAY_PAYLOAD + SPRAY_HEADER),
             Self::NdpPerm | Self::XpassPerm | Self::HomaWebsearch => Some(granted::mtu(self)),
-            Self::HpccWebsearch | Self::DcqcnWebsearch => Some(RDMA_PAYLOAD + RDMA_HEADER),
-            Self::AllReduceRails | Self::AllReduceRing => Some(RDMA_PAYLOAD + RDMA_HEADER),
+            Self::HpccWebsearch
+            | Self::DcqcnWebsearch
+            | Self::AllReduceRails
+            | Self::AllReduceRing => Some(RDMA_PAYLOAD + RDMA_HEADER),
             Self::Host3x | Self::Host3xHostcc => Some(HOST_MTU),
             Self::Carc8x8 => Some(CARC_MTU),
         }

@@ -6,7 +6,7 @@ use crate::progress::Meter;
 use crate::say;
 use forebay_study::progress::State;
 use forebay_units::human;
-use forebay_validate::{Row, SUITES, Verdict};
+use forebay_validate::{Row, SUITES};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -72,7 +72,7 @@ fn suites(args: &Reproduce) -> Result<Vec<&str>, Failure> {
     })
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|broken| broken.into_inner())
 }
 
@@ -110,13 +110,7 @@ pub fn all(args: &Reproduce) -> Result<(), Failure> {
     let rows: Vec<(&str, &[Row])> =
         names.iter().map(|suite| (*suite, rows[suite].as_slice())).collect();
     say::data(&forebay_validate::summary(&rows))?;
-    let all = || rows.iter().flat_map(|(_, rows)| rows.iter());
-    let out = all().filter(|row| row.verdict == Verdict::Out).count();
-    if args.strict && out > 0 {
-        let all = all().count();
-        return Err(Failure::Missed(format!("{out} of {all} rows are out of their tolerance")));
-    }
-    Ok(())
+    super::judge(args, rows.iter().flat_map(|(_, rows)| rows.iter()))
 }
 
 /// Experiments that are over and those that are known of, by suite.

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::progress::Meter;
 use crate::say;
 use forebay_study::progress::State;
-use forebay_validate::Verdict;
+use forebay_validate::{Row, Verdict};
 use std::sync::Mutex;
 
 mod all;
@@ -29,7 +29,7 @@ pub fn reproduce(args: &Reproduce) -> Result<(), Failure> {
     forebay_validate::find(suite).map_err(Failure::Input)?;
     let state = State { name: suite.clone(), parts: "experiments", ..State::default() };
     let meter = Mutex::new((Meter::new(args.show), state));
-    let lock = || meter.lock().unwrap_or_else(|broken| broken.into_inner());
+    let lock = || all::lock(&meter);
     let on_progress = |over, of| {
         let (meter, state) = &mut *lock();
         // Several cores tell of what each has done, not always in order.
@@ -77,12 +77,15 @@ pub fn reproduce(args: &Reproduce) -> Result<(), Failure> {
     } else {
         say::data(&forebay_validate::table(suite, &rows))?;
     }
-    let out = rows.iter().filter(|r| r.verdict == Verdict::Out).count();
+    judge(args, rows.iter())
+}
+
+/// With `--strict`, a row that is out is a missed band.
+fn judge<'a>(args: &Reproduce, rows: impl Iterator<Item = &'a Row> + Clone) -> Result<(), Failure> {
+    let out = rows.clone().filter(|row| row.verdict == Verdict::Out).count();
     if args.strict && out > 0 {
-        return Err(Failure::Missed(format!(
-            "{out} of {} rows are out of their tolerance",
-            rows.len()
-        )));
+        let all = rows.count();
+        return Err(Failure::Missed(format!("{out} of {all} rows are out of their tolerance")));
     }
     Ok(())
 }

@@ -34,6 +34,8 @@ class Task:
     """Name of the run, a hash of what it is."""
     scenario: str
     """The resolved scenario."""
+    base: str
+    """Folder in which the files that the scenario names are sought."""
     threads: int
     laws: list[InPlace]
     """Laws in Python; of its flows' laws some may be among those that they stand for."""
@@ -71,7 +73,7 @@ def simulate(task: Task) -> list[str]:
         return []
     part = runs / f"{task.run}.{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}.part"
     started = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    said = _core.simulate_run(task.scenario, str(part), task.threads, started, task.laws)
+    said = _core.simulate_run(task.scenario, task.base, str(part), task.threads, started, task.laws)
     try:
         os.rename(part, whole)
     except OSError:

@@ -670,10 +670,7 @@ fn slowdown_tile(name: &str, class: &FlowClass) -> (String, String, String) {
 /// Completion time and bus bandwidth of each traffic entry, of the first few.
 fn collective_tiles(of: &CollectiveSummary) -> Vec<(String, String, String)> {
     const ENTRIES: usize = 2;
-    let classes = match of.traffic_classes.is_empty() {
-        true => std::slice::from_ref(&of.overall),
-        false => &of.traffic_classes[..of.traffic_classes.len().min(ENTRIES)],
-    };
+    let classes = &of.classes()[..of.classes().len().min(ENTRIES)];
     let tiles = |class: &CollectiveClass| {
         let (entry, name) = class.name.split_once(' ').unwrap_or(("", &class.name));
         let entry = if classes.len() > 1 { format!(", {entry}") } else { String::new() };

@@ -29,7 +29,7 @@ const MANY: usize = 100;
 /// Percent of a row below which a segment has no text.
 const TOLD: f64 = 11.0;
 
-/// The same where a row is 330 pixels wide.
+/// Percent of a row below which a segment has no text on phones, where a row is 330 pixels wide.
 const TOLD_ON_PHONES: f64 = 16.0;
 
 /// A flow or an RPC.

@@ -27,6 +27,16 @@ pub struct CollectiveSummary {
     pub traffic_classes: Vec<CollectiveClass>,
 }
 
+impl CollectiveSummary {
+    /// Statistics by entry; of one entry alone, those of all.
+    pub(crate) fn classes(&self) -> &[CollectiveClass] {
+        match self.traffic_classes.is_empty() {
+            true => std::slice::from_ref(&self.overall),
+            false => &self.traffic_classes,
+        }
+    }
+}
+
 /// Statistics of some collectives.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CollectiveClass {

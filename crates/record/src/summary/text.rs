@@ -15,7 +15,7 @@ const LABEL: usize = 10;
 const COUNT: usize = 9;
 const CELL: usize = 14;
 
-/// Sign of a statistic that leaves out too many flows or RPCs.
+/// Sign of a statistic that leaves out too many flows, RPCs or collectives.
 const SIGN: &str = "*";
 
 /// Widths that the name column may have.
@@ -129,12 +129,11 @@ impl Summary {
     fn is_censored(&self) -> bool {
         let flows = self.traffic_classes.iter().chain(&self.size_classes).chain([&self.overall]);
         let rpcs = self.rpc.iter().flat_map(|rpc| rpc.traffic_classes.iter().chain([&rpc.overall]));
+        let collectives =
+            self.collective.iter().flat_map(|of| of.traffic_classes.iter().chain([&of.overall]));
         flows.filter(|class| class.count > 0).any(|class| class.censored)
             || rpcs.filter(|class| class.count > 0).any(|class| class.censored)
-            || self
-                .collective
-                .as_ref()
-                .is_some_and(|of| of.overall.count > 0 && of.overall.censored)
+            || collectives.filter(|class| class.count > 0).any(|class| class.censored)
             || self.incast.as_ref().is_some_and(|incast| incast.overall.censored)
     }
 

@@ -135,16 +135,8 @@ impl<'a> Steps<'a> {
 
     /// All messages.
     fn messages(&self) -> impl Iterator<Item = StreamMessage> {
-        let of = |flow: u32, nth: usize, one: &Share| {
-            Some(StreamMessage {
-                stream: flow,
-                number: nth as u32 + 1,
-                bytes: one.bytes,
-                written: self.all[one.step].begun?,
-            })
-        };
         self.sends.iter().flat_map(move |(flow, all)| {
-            all.iter().enumerate().filter_map(move |(nth, one)| of(*flow, nth, one))
+            (0..all.len()).filter_map(move |nth| Some(self.message(*flow, nth)?.0))
         })
     }
 
@@ -164,7 +156,7 @@ impl<'a> Steps<'a> {
     }
 
     /// An operation of the same program, by its place.
-    fn beside(&self, at: usize, number: u32) -> Option<usize> {
+    fn of_program(&self, at: usize, number: u32) -> Option<usize> {
         let one = &self.all[at];
         let other = self.first.get(&(one.host, one.program))? + number as usize;
         let is_it = |other: &StepRow| (other.host, other.program) == (one.host, one.program);
@@ -289,7 +281,7 @@ impl Walk<'_> {
         let one = self.steps.all[step];
         match one.cause {
             StepCause::Step(number) => {
-                let other = self.steps.beside(step, number)?;
+                let other = self.steps.of_program(step, number)?;
                 if self.steps.all[other].over == one.begun {
                     return Some(WalkPosition::Over(other));
                 }
@@ -311,7 +303,7 @@ impl Walk<'_> {
             StepCause::Nothing => {}
         }
         // What it waits for was over before it was read: an operation before it began just then.
-        let before = (0..one.number).rev().filter_map(|number| self.steps.beside(step, number));
+        let before = (0..one.number).rev().filter_map(|number| self.steps.of_program(step, number));
         let mut with = before.filter(|other| self.steps.all[*other].begun == one.begun);
         with.next().map(WalkPosition::Begun)
     }

@@ -92,15 +92,13 @@ enum Ranks {
 
 fn groups<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Vec<String>>, D::Error> {
     let several = |one: &OneOrMore| matches!(one, OneOrMore::More(_));
-    let names = |one: OneOrMore| match one {
-        OneOrMore::One(name) => vec![name],
-        OneOrMore::More(names) => names,
-    };
     Ok(match Ranks::deserialize(from)? {
         Ranks::One(name) => vec![vec![name]],
         Ranks::More(all) if all.is_empty() => Vec::new(),
-        Ranks::More(all) if all.iter().any(several) => all.into_iter().map(names).collect(),
-        Ranks::More(all) => vec![all.into_iter().flat_map(names).collect()],
+        Ranks::More(all) if all.iter().any(several) => {
+            all.into_iter().map(OneOrMore::names).collect()
+        }
+        Ranks::More(all) => vec![all.into_iter().flat_map(OneOrMore::names).collect()],
     })
 }
 

@@ -23,6 +23,7 @@ mod permutation;
 mod poisson;
 mod rpc;
 
+pub use forebay_jobs::share;
 pub(crate) use hosts::bits;
 pub use hosts::{Hosts, LoadRef, Tier};
 pub(crate) use layout::Entries;
@@ -129,6 +130,11 @@ impl TrafficKind {
     /// Says which of its keys cannot be, and puts files and patterns in their place.
     pub(crate) fn check(&mut self, judge: &mut Judge<'_>, path: &str, around: &Surroundings<'_>) {
         self.kind_mut().check(judge, path, around);
+    }
+
+    /// Whether its connections stay open for several messages.
+    pub fn keeps_connections(&self) -> bool {
+        matches!(self, Self::Rpc(_) | Self::Collective(_))
     }
 
     /// One line for people: `incast of 16 x 64KB, 3 rounds`.

@@ -4,7 +4,7 @@ use forebay_laws::params::NamedLaw;
 use forebay_scenario::{LoadedScenario, Loader, resolved};
 use std::path::Path;
 
-/// A scenario beside the objects, with this transport and entry of traffic.
+/// A scenario in the folder of the objects, with this transport and entry of traffic.
 fn load(transport: &str, entry: &str) -> Result<LoadedScenario, String> {
     load_as("tcp", transport, entry)
 }

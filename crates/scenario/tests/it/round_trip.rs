@@ -621,7 +621,7 @@ prop_compose! {
         let (hosts, host) = (at_hosts(hosts, names), names[0]);
         let modelled = hosts.memory_at(host).is_some();
         let streams = traffic.iter().any(|entry| {
-            matches!(entry.3, TrafficKind::Rpc(_) | TrafficKind::Collective(_))
+            entry.3.keeps_connections()
         });
         let with_end = |mut transport: Transport| {
             if let TransportKind::Rdma(rdma) = &mut transport.kind

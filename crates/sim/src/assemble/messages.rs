@@ -60,7 +60,7 @@ fn rpc_sizes(entry: &Traffic) -> Vec<u64> {
     [Some(&rpc.request), rpc.response.as_ref()].into_iter().flatten().flat_map(of).collect()
 }
 
-/// Sizes of the messages of an entry of collectives: the largest of each group stands for all of it. A message that is split over connections
+/// Sizes of the messages of an entry of collectives: the largest one of each group counts for all of them. A message that is split over connections
 /// is one on each.
 fn messages(entry: &Traffic) -> Vec<u64> {
     let TrafficKind::Collective(collective) = &entry.kind else { return Vec::new() };

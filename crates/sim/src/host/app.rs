@@ -9,7 +9,7 @@ use super::flow_map::{DONE, FlowMap};
 use super::timers::Due;
 use forebay_engine::{Emitter, LinkId};
 use forebay_record::ProgramWait;
-use forebay_scenario::program::{Mark, Op, Program, Signal, Step};
+use forebay_scenario::program::{Mark, Op, Program, Signal, Step, share};
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{FlowId, Kind, Packet};
 use std::collections::{BTreeMap, VecDeque};
@@ -73,9 +73,9 @@ pub(crate) struct LoggedOp {
 }
 
 impl LoggedOp {
-    /// It began when a signal came.
+    /// Began when a signal came.
     pub const SIGNAL: u32 = u32::MAX - 1;
-    /// It waited for nothing, or for what was over when it was read.
+    /// Waited for nothing, or for what was over when it was read.
     pub const NOTHING: u32 = u32::MAX;
 }
 
@@ -95,7 +95,7 @@ pub(crate) struct MessageUnderWay {
 struct Slot {
     op: Op,
     missing: u8, // what it still waits for before it begins
-    parts: u8,   // of a message that is split and has begun: those that are not over
+    parts: u8,   // of a message that has begun: those that are not over
     over: bool,
     cause: u32,     // flow whose delivery, or last acknowledgement, let it begin
     first: u32,     // place in a list, see `edge`: the newest that waits for it
@@ -440,16 +440,10 @@ impl Host {
         of.waiting -= 1;
         let Program { first, traffic, stripes, .. } = of.program;
         let is_over = match op {
-            Op::Send { on, bytes } if stripes == 1 => {
-                self.begin_send(now, apps, (first + on, bytes.get()), id)
-            }
-            Op::Recv { on, bytes } if stripes == 1 => {
-                self.begin_recv(apps, (first + on, bytes.get()), id)
-            }
             Op::Send { on, bytes } | Op::Recv { on, bytes } => {
                 let mut left = 0;
                 for stripe in 0..stripes {
-                    let share = share(bytes.get(), stripes, stripe);
+                    let share = share(bytes.get(), stripes.into(), stripe.into());
                     if share == 0 && stripe > 0 {
                         break;
                     }
@@ -736,11 +730,6 @@ impl Host {
         });
         (0..done).for_each(|_| out.done());
     }
-}
-
-/// Bytes of one of so many parts of a message.
-fn share(bytes: u64, parts: u8, nth: u8) -> u64 {
-    bytes / u64::from(parts) + u64::from(u64::from(nth) < bytes % u64::from(parts))
 }
 
 /// Takes the operations that end by byte `upto`.

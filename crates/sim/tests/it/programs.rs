@@ -13,7 +13,7 @@ fn star(hosts: u32, transport: &str) -> Scenario {
     star_with(hosts, transport, "")
 }
 
-/// The same with more tables.
+/// Star with more tables in its file.
 fn star_with(hosts: u32, transport: &str, tables: &str) -> Scenario {
     // The buffer does not have the headroom of a thousand ports.
     let pause = if hosts < 100 { "on" } else { "off" };
@@ -460,7 +460,7 @@ fn programs_that_wait_for_each_other_are_named() {
     assert_eq!(outcome.stall.as_deref(), Some(wanted));
 }
 
-/// The two entries of the file are just small enough: 2 flows and 49,999,998. The program has three in place of the two.
+/// The two entries of the file are just small enough: 2 flows and 49,999,998. The program has three instead of the two.
 #[test]
 fn flows_of_a_program_count_for_the_most_that_a_run_may_have() {
     let many = "[[traffic]]\nkind = \"incast\"\nfan_in = 1\nsize = \"1KB\"\nevery = \"1ns\"\nrounds = 49999998\n";

@@ -81,18 +81,22 @@ fn reducing(state: CaState) -> bool {
     matches!(state, CaState::Cwr | CaState::Recovery)
 }
 
+/// The initial window in packets, at least one.
+fn initial_packets(cfg: &TcpConfig) -> u32 {
+    u32::try_from((cfg.initial_window.get() / cfg.mss()).max(1)).unwrap_or(u32::MAX)
+}
+
 impl Control {
     /// A module with the socket of a new connection.
     pub(super) fn new(running: RunningModule, cfg: &TcpConfig, spec: &FlowSpec, now: Time) -> Self {
         let mut sk = OwnSock::default();
-        let initial = (cfg.initial_window.get() / cfg.mss()).max(1);
         sk.set_snd_una(FIRST_SEQ);
         sk.set_snd_nxt(FIRST_SEQ);
         sk.set_write_seq(FIRST_SEQ);
         sk.set_rcv_nxt(FIRST_SEQ);
         sk.set_cwnd_usage_seq(FIRST_SEQ);
         sk.set_mss_cache(cfg.mss() as u32);
-        sk.set_snd_cwnd(u32::try_from(initial).unwrap_or(u32::MAX));
+        sk.set_snd_cwnd(initial_packets(cfg));
         sk.set_snd_ssthresh(INFINITE_SSTHRESH);
         sk.set_snd_cwnd_clamp(u32::MAX);
         sk.set_delivered(1);
@@ -605,9 +609,7 @@ impl TcpSender {
         let Some(m) = &mut self.module else { return };
         let ssthresh = m.current_ssthresh(state);
         m.sk.set_snd_ssthresh(ssthresh);
-        let least = u32::try_from((cfg.initial_window.get() / cfg.mss()).max(1))
-            .unwrap_or(u32::MAX)
-            .min(cwnd);
+        let least = initial_packets(cfg).min(cwnd);
         while left > Span::ZERO && cwnd > least {
             cwnd = (cwnd >> 1).max(least);
             left = left.saturating_sub(rto);

@@ -133,7 +133,7 @@ impl TcpSender {
         segment
     }
 
-    /// A module's rate samples count packets: a segment notes those delivered in place of the bytes in flight and the window.
+    /// A segment notes the packets delivered instead of the bytes in flight and the window: a module's rate samples count packets.
     fn note_delivered(&self, segment: &mut Segment) {
         if let Some(m) = &self.module {
             (segment.inflight, segment.cwnd) = m.noted();
@@ -276,7 +276,7 @@ impl TcpSender {
     #[inline(never)]
     fn ready_slow(&self, cfg: &TcpConfig) -> bool {
         let Some(r) = &self.repair else { return false };
-        if self.module.as_ref().is_some_and(|m| m.is_dead()) {
+        if self.fault().is_some() {
             return false;
         }
         if r.probe {

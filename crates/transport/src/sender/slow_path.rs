@@ -136,7 +136,7 @@ impl TcpSender {
         arrived: Time,
         packet: &Packet,
     ) {
-        if self.module.as_ref().is_some_and(|m| m.is_dead()) {
+        if self.fault().is_some() {
             return;
         }
         let mut r = self.take_repair();

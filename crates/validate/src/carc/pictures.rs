@@ -1,6 +1,7 @@
-//! CARC's figures and its table 1, from the numbers of rows: what a text states of a figure, beside ours.
+//! CARC's figures and its table 1: numbers of rows, with what the text states of a figure.
 
 use super::{BUNDLES, LONG, NAMED, cache, idle};
+use crate::chart::strings;
 use crate::measured::MeasuredRows;
 use crate::row::Row;
 use crate::row_chart::{RowChart, RowPanel, cell, said};
@@ -27,10 +28,6 @@ pub(crate) fn all(measured: &MeasuredRows) -> Vec<(String, String)> {
         }
     }
     pictures.into_iter().filter_map(|(name, picture)| Some((name, picture?))).collect()
-}
-
-fn strings(texts: &[&str]) -> Vec<String> {
-    texts.iter().map(|text| (*text).to_string()).collect()
 }
 
 /// A chart with a bar for each group; `""` leaves a group out of a panel.

@@ -7,12 +7,8 @@ use crate::summary::collective::{CollectiveClass, CollectiveSummary};
 
 /// A line for each traffic entry.
 pub(super) fn lines(of: &CollectiveSummary) -> Vec<Line> {
-    let classes = match of.traffic_classes.is_empty() {
-        true => std::slice::from_ref(&of.overall),
-        false => &of.traffic_classes[..],
-    };
     let label = |nth: usize| if nth == 0 { "operation" } else { "" };
-    classes.iter().enumerate().map(|(nth, class)| line(label(nth), class)).collect()
+    of.classes().iter().enumerate().map(|(nth, class)| line(label(nth), class)).collect()
 }
 
 fn line(label: &str, class: &CollectiveClass) -> Line {

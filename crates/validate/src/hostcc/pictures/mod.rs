@@ -13,7 +13,7 @@ use super::lab::Lab;
 use super::outcome::Outcome;
 use super::signals::ideas;
 use super::tails::SIZES;
-use crate::chart::{BarLabel, Chart, Panel};
+use crate::chart::{BarLabel, Chart, Panel, strings};
 use forebay_record::svg::Axis;
 use published::{row, said};
 use signals::{figure_8, figure_18, figure_19};
@@ -62,10 +62,6 @@ pub(super) fn pictures(lab: &Lab, wanted: &dyn Fn(&str) -> bool) -> Pictures {
 const DROPS: Axis = Axis::log(1e-5, 10.0);
 const GOODPUT: Axis = Axis::linear(0.0, 110.0);
 const MEMORY: Axis = Axis::linear(0.0, 40.0);
-
-fn strings(texts: &[&str]) -> Vec<String> {
-    texts.iter().map(|text| (*text).to_string()).collect()
-}
 
 fn panel(label: &str, axis: Axis, runs: &[Vec<&Outcome>], of: fn(&Outcome) -> f64) -> Panel {
     let values = runs.iter().map(|group| group.iter().map(|run| of(run)).collect()).collect();
