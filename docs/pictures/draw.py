@@ -6,8 +6,7 @@
     docs/pictures/draw.py --list               what there is, and from what
 
 Captions are headings, cards and axis labels of the part of the page that a PNG shows. They are in captions.json. The pictures of
-papers' suites take minutes to hours of CPU: they are drawn by name, and never by --check alone. carc-oscillation.png, of a note, is
-put together by hand from three reports.
+papers' suites take minutes to hours of CPU: they are drawn by name, and never by --check alone.
 """
 
 import argparse
@@ -37,6 +36,7 @@ NICS = (
     "scenarios/host/two-nics.toml --set 'sweep={}' --set traffic[1].start=8ms --set output.warmup=2ms --set stop.time=20ms "
     "--set 'output.memory={ every = \"20us\" }' --set 'host.override[0].memory.control.params=%s' --out"
 )
+GAINS = "scenarios/carc-oscillation.toml --set 'sweep={}' --set fabric.host_link.delay=25us --set traffic[0].pool.params.delta_gain"
 
 
 class Page:
@@ -81,14 +81,16 @@ return { from, height: to - from, width: innerWidth, captions: words.map(e => e.
 
 
 class Drawing:
-    """A picture that a command writes to its output."""
+    """A picture that a command writes to its output; for a PNG another command writes that of the dark page."""
 
-    def __init__(self, commands, command):
-        self.commands, self.command = commands, command
+    def __init__(self, commands, command, dark=None):
+        self.commands, self.command, self.dark = commands, command, dark
 
     def draw(self, folder, to):
-        with to.open("wb") as out:
-            run(self.command, folder, stdout=out)
+        for command, path in ((self.command, to), (self.dark, in_the_dark(to))):
+            if command:
+                with path.open("wb") as out:
+                    run(command, folder, stdout=out)
         return []
 
 
@@ -136,14 +138,18 @@ PICTURES = {
     "dctcp-sawtooth.svg": Suite("analytic"),
     "host-bursts.svg": Drawing([BURSTS], f"{SCRIPT} bursts bursts"),
     "host-wake.svg": Drawing([f"forebay run {WAKE % of} {name}" for of, name in [("{}", "paper"), ('{ bandwidth_weight = "1/8" }', "fast"), ('{ lower_hold = "1ms" }', "hold")]], f"{SCRIPT} wake paper fast hold"),
+    "carc-oscillation.svg": Drawing([f"forebay run {GAINS}={gain} --out gain{gain}" for gain in (5, 25, 100)], f"{SCRIPT} gains gain5 gain25 gain100"),
     "host-nics.svg": Drawing([f"forebay run {NICS % of} {name}" for of, name in [("{ local_response = false, network_response = false }", "without"), ("{}", "with")]], f"{SCRIPT} nics without with"),
 }
-PYTHON = f"{ROOT}/target/python/bin/python -c 'import forebay as fb; fb.preset(\"websearch\").set(\"load\", 0.7).run(seeds=3).plot.slowdown().figure.savefig(\"/dev/stdout\", format=\"png\")'"
+PYTHON = f"""{ROOT}/target/python/bin/python -c '
+import sys, forebay as fb, matplotlib.style
+matplotlib.style.use("{{0}}")
+fb.preset("websearch").set("load", 0.7).run(seeds=3).plot.slowdown().figure.savefig(sys.stdout.buffer, format="png")'"""
 # Minutes to hours of CPU, or what ./test playground and python build: only by name.
 LONG = {
     "ai-stragglers.svg": Drawing(["forebay sweep --preset ai-straggler --out straggler"], "{here}/ai-stragglers.py straggler"),
     "playground.png": Playground(),
-    "python-slowdown.png": Drawing([], PYTHON),
+    "python-slowdown.png": Drawing([], PYTHON.format("default"), PYTHON.format("dark_background")),
     **{f"hiercc-{name}.svg": Suite("hiercc/text") for name in ("fig1", "fig2", "fig4-recommended-count")},
     "hiercc-fig5.svg": Suite("hiercc/fig5"),
     **{f"hostcc-{name}.svg": Suite(f"hostcc/{name}") for name in ("fig2", "fig9", "fig10", "fig12", "fig15", "fig18")},

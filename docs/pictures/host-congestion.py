@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws the pictures of docs/notes/host-congestion.md from results directories.
+"""Draws the pictures of docs/notes/host-congestion.md and carc.md from results directories.
 
     forebay sweep scenarios/host/bursts.toml --out bursts
     docs/pictures/host-congestion.py bursts bursts > docs/pictures/host-bursts.svg
@@ -15,6 +15,10 @@
     forebay run "$@={ local_response = false, network_response = false }" --out without
     forebay run "$@={}" --out with
     docs/pictures/host-congestion.py nics without with > docs/pictures/host-nics.svg
+
+    set -- scenarios/carc-oscillation.toml --set 'sweep={}' --set fabric.host_link.delay=25us --set traffic[0].pool.params.delta_gain
+    for gain in 5 25 100; do forebay run "$@=$gain" --out gain$gain; done
+    docs/pictures/host-congestion.py gains gain5 gain25 gain100 > docs/pictures/carc-oscillation.svg
 """
 
 import csv
@@ -194,7 +198,19 @@ def nics(without, with_law):
     return picture.svg(list(zip([first, second, COLOURS[0], COLOURS[3]], names)))
 
 
+def gains(*folders):
+    """What a server has not read under three gains of the credits' law."""
+    x_of = lambda ms: LEFT + ms / UNTIL_MS * WIDTH
+    picture = Picture("Credits at a round trip of 100 us", x_of, [(f"{ms}", x_of(ms)) for ms in range(0, UNTIL_MS + 1, 5)], "ms")
+    for folder, gain in zip(folders, ["5", "25 (default)", "100"]):
+        with open(f"{folder}/memory_series.csv") as file:
+            rows = [row for row in csv.DictReader(file) if row["host"] == "host[0]"]
+        unread = [(int(row["at_ps"]) / 1e9, float(row["unread_bytes"]) / 1e6) for row in rows]
+        picture.panel(f"Unread data in receive buffers with delta_gain = {gain}, MB", 1, [0, 0.5, 1], [(COLOURS[1], unread, False)])
+    return picture.svg([(COLOURS[1], "samples of 10 us")])
+
+
 if __name__ == "__main__":
     which, *folders = sys.argv[1:]
-    draw = {"bursts": bursts, "wake": lambda *folders: wake(folders), "nics": nics}[which]
+    draw = {"bursts": bursts, "wake": lambda *folders: wake(folders), "nics": nics, "gains": gains}[which]
     print(draw(*folders))
