@@ -39,16 +39,38 @@ impl Parts {
 
     /// First byte of a part in the channel's array; for the number of parts, the length of that array.
     pub const fn start(&self, part: u32, channel: u32) -> u64 {
+        self.of_channel(channel).start(part)
+    }
+
+    /// What a channel has of each part.
+    pub(crate) const fn of_channel(&self, channel: u32) -> ChannelParts {
         let small = self.whole / self.parts as u64;
-        let large_parts = (self.whole % self.parts as u64) as u32; // below the number of parts
-        let large = if part < large_parts { part } else { large_parts };
-        large as u64 * share(small + 1, self.channels, channel)
-            + (part - large) as u64 * share(small, self.channels, channel)
+        ChannelParts {
+            large_parts: (self.whole % self.parts as u64) as u32, // below the number of parts
+            large: share(small + 1, self.channels, channel),
+            small: share(small, self.channels, channel),
+        }
     }
 
     /// Messages into which so many bytes of a channel are cut.
     pub const fn messages(&self, bytes: u64) -> u64 {
         bytes.div_ceil(self.message)
+    }
+}
+
+/// The cut of one channel's array, divided once: the first parts are large, the others small.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ChannelParts {
+    large_parts: u32,
+    large: u64,
+    small: u64,
+}
+
+impl ChannelParts {
+    /// First byte of a part.
+    pub const fn start(&self, part: u32) -> u64 {
+        let large = if part < self.large_parts { part } else { self.large_parts };
+        large as u64 * self.large + (part - large) as u64 * self.small
     }
 }
 

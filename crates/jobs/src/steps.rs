@@ -1,6 +1,7 @@
 //! Operations of one rank on one channel, one after another.
 
 use crate::op::{DataUse, Op, Step};
+use crate::parts::ChannelParts;
 use crate::schedule::Schedule;
 use crate::stages::{Gate, Join, Piece, Stage};
 use forebay_units::{Bytes, Span};
@@ -12,6 +13,7 @@ use forebay_units::{Bytes, Span};
 #[derive(Clone, Debug)]
 pub struct Steps {
     schedule: Schedule,
+    parts: ChannelParts,
     rank: u32,
     channel: u32,
     place: u64, // of the next operation
@@ -21,10 +23,19 @@ pub struct Steps {
     join: Option<u64>, // place of the last one
 }
 
+/// Bytes of a piece in the channel's array.
+#[derive(Clone, Copy, Debug, Default)]
+struct Extent {
+    first: u64,
+    length: u64,
+}
+
 /// A stage with its messages.
 #[derive(Clone, Copy, Debug)]
 struct Rows {
     stage: Stage,
+    recv: Extent,
+    send: Extent,
     start: u64,  // place of its first operation
     recvs: u64,  // messages
     sends: u64,  // messages
@@ -54,6 +65,7 @@ impl Schedule {
         let nth = if there { 0 } else { u64::MAX };
         Steps {
             schedule: *self,
+            parts: self.parts.of_channel(channel),
             rank,
             channel,
             place: 0,
@@ -86,26 +98,26 @@ impl Iterator for Steps {
 
 impl Steps {
     fn rows(&self, stage: Stage) -> Rows {
-        let count = |piece: Option<Piece>| {
-            piece.map_or(0, |piece| self.schedule.parts.messages(self.extent(piece).1))
-        };
+        let extent =
+            |piece: Option<Piece>| piece.map(|piece| self.extent(piece)).unwrap_or_default();
+        let (recv, send) = (extent(stage.recv), extent(stage.send));
         let delayed = stage.forwards && self.schedule.step_delay > Span::ZERO;
         Rows {
             start: self.place,
-            recvs: count(stage.recv),
-            sends: count(stage.send),
+            recvs: self.schedule.parts.messages(recv.length),
+            sends: self.schedule.parts.messages(send.length),
             width: 1 + u64::from(delayed),
             row: 0,
             column: 0,
+            recv,
+            send,
             stage,
         }
     }
 
-    /// First byte and length of a piece in the channel's array.
-    fn extent(&self, piece: Piece) -> (u64, u64) {
-        let parts = &self.schedule.parts;
-        let start = parts.start(piece.part, self.channel);
-        (start, parts.start(piece.part + piece.parts, self.channel) - start)
+    fn extent(&self, piece: Piece) -> Extent {
+        let first = self.parts.start(piece.part);
+        Extent { first, length: self.parts.start(piece.part + piece.parts) - first }
     }
 
     /// The next operation of the rows; `None` after the last.
@@ -116,7 +128,7 @@ impl Steps {
             let Stage { recv, take, send, gate, .. } = rows.stage;
             match column {
                 0 if row < rows.recvs => {
-                    let op = self.message(recv?, row, Some(take));
+                    let op = self.message(recv?, rows.recv, row, Some(take));
                     return Some(Step { op, after: [0, 0] });
                 }
                 1 if row < rows.recvs && rows.width == 2 => {
@@ -129,7 +141,7 @@ impl Steps {
                         Gate::Same => Some(rows.received(row)),
                         Gate::Join => self.join,
                     };
-                    let op = self.message(send?, row, None);
+                    let op = self.message(send?, rows.send, row, None);
                     return Some(Step { op, after: [self.distance(after), 0] });
                 }
                 _ => {}
@@ -139,12 +151,11 @@ impl Steps {
     }
 
     /// Message `nth` of a piece; received if there is a use for it.
-    fn message(&self, piece: Piece, nth: u64, take: Option<DataUse>) -> Op {
-        let (start, length) = self.extent(piece);
+    fn message(&self, piece: Piece, extent: Extent, nth: u64, take: Option<DataUse>) -> Op {
         let Piece { peer, part, .. } = piece;
         let done = nth * self.schedule.parts.message; // less than the length
-        let (at, channel) = (start + done, self.channel);
-        let bytes = Bytes::new((length - done).min(self.schedule.parts.message));
+        let (at, channel) = (extent.first + done, self.channel);
+        let bytes = Bytes::new((extent.length - done).min(self.schedule.parts.message));
         match take {
             Some(take) => Op::Recv { from: peer, channel, part, at, bytes, take },
             None => Op::Send { to: peer, channel, part, at, bytes },
@@ -164,8 +175,8 @@ impl Steps {
                 ([received, sent.or(self.join)], received.or(sent).is_some())
             }
             Join::Part { nth, part } => {
-                let messages =
-                    self.schedule.parts.messages(self.extent(Piece { peer: 0, part, parts: 1 }).1);
+                let piece = Piece { peer: 0, part, parts: 1 };
+                let messages = self.schedule.parts.messages(self.extent(piece).length);
                 if messages == 0 {
                     return None;
                 }
