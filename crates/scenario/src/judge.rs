@@ -6,13 +6,13 @@ use crate::tree::{Document, did_you_mean, push_key, shorten};
 use forebay_laws::flow::FlowParams;
 use forebay_laws::params::{NamedLaw, ParamError};
 use forebay_laws::{Laws, RoleName};
+use forebay_settings::SettingsTable;
 use forebay_units::{BitsPerSec, Bytes, Span};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
+use std::fmt::Display;
 
-/// Longest run, delay or interval that a scenario may have: far beyond any use, far below 64 bits.
-const DAY: Span = Span::from_secs(86_400);
 /// Longest cable: a light second and more.
 const LONGEST_CABLE: Span = Span::from_secs(10);
 
@@ -30,7 +30,36 @@ pub(crate) struct Judge<'a> {
     pub findings: Vec<Finding>,
 }
 
-impl Judge<'_> {
+/// A table of the document, by its path; empty: paths of keys are whole.
+pub(crate) struct JudgedTable<'j, 'a> {
+    judge: &'j mut Judge<'a>,
+    place: &'j str,
+}
+
+impl SettingsTable for JudgedTable<'_, '_> {
+    fn path(&self, key: &str) -> String {
+        if self.place.is_empty() { key.into() } else { format!("{}.{key}", self.place) }
+    }
+
+    fn given(&self, key: &str) -> bool {
+        self.judge.given(&self.path(key))
+    }
+
+    fn say(&mut self, key: &str, text: impl Into<String>) {
+        self.judge.say(&self.path(key), text);
+    }
+
+    fn wrong(&mut self, key: &str, text: impl Display) {
+        self.judge.wrong(&self.path(key), text);
+    }
+}
+
+impl<'a> Judge<'a> {
+    /// The table at `place`, for the checks of its own type.
+    pub fn table<'j>(&'j mut self, place: &'j str) -> JudgedTable<'j, 'a> {
+        JudgedTable { judge: self, place }
+    }
+
     /// Whether the key at `path` was written.
     pub fn given(&self, path: &str) -> bool {
         self.document.shown(path).is_some()
@@ -66,23 +95,19 @@ impl Judge<'_> {
     }
 
     /// Notes a sentence that begins with the value at `path`, as it was written.
-    pub fn wrong(&mut self, path: &str, text: impl std::fmt::Display) {
+    pub fn wrong(&mut self, path: &str, text: impl Display) {
         let value = self.document.shown(path).map(|value| format!("{value} ")).unwrap_or_default();
         self.say(path, format!("{value}{text}"));
     }
 
-    /// A span must be above zero and below a day.
+    /// A span must be above zero and at most a day.
     pub fn span(&mut self, path: &str, span: Span) {
-        if span == Span::ZERO {
-            self.wrong(path, "does nothing; write a time above 0, for instance \"10us\"");
-        }
-        self.short(path, span);
+        self.table("").span(path, span);
     }
 
+    /// A span must be at most a day.
     pub fn short(&mut self, path: &str, span: Span) {
-        if span > DAY {
-            self.wrong(path, "is more than a day of virtual time; write at most \"86400s\"");
-        }
+        self.table("").short(path, span);
     }
 
     pub fn share(&mut self, path: &str, share: f64) {

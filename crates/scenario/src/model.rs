@@ -22,5 +22,6 @@ pub use crate::topology::{
 };
 pub use crate::traffic::Traffic;
 pub use crate::transport::{
-    BaseRtt, InflightCap, Kernel, Rdma, ReceiverDriven, Recovery, Tcp, Transport, TransportKind,
+    BaseRtt, InflightCap, Kernel, RdmaSettings, ReceiverDrivenSettings, Recovery, TcpSettings,
+    Transport, TransportKind,
 };

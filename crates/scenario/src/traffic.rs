@@ -6,7 +6,7 @@ use crate::plan::Plan;
 use crate::problem::or_list;
 use crate::program::{Surroundings, TrafficKind, check_triggers, is_never, never};
 use crate::stop::Stop;
-use crate::transport::{Recovery, Transport, TransportKind};
+use crate::transport::{Recovery, Transport, TransportKind, fill_params};
 use crate::tree::{did_you_mean, shorten};
 use forebay_units::Time;
 use schemars::JsonSchema;
@@ -99,9 +99,9 @@ impl Traffic {
         }
         let (common_path, common) = self.its_transport(judge, path, around);
         if let (Some(law), Some(tcp)) = (&self.law, common.tcp())
-            && let (Some(kernel), true) = (tcp.kernel, *law != common.law)
+            && *law != common.law
         {
-            kernel.fill_params(tcp, law, &mut self.params);
+            fill_params(tcp, law, &mut self.params);
         }
         if common.receiver_driven().is_some() {
             self.check_received(judge, path, &common_path);

@@ -6,8 +6,8 @@ use forebay_record::columnar::Format;
 use forebay_record::{FaultSpan, RunStart};
 use forebay_scenario::model::{
     BaseRtt, Change, ClassLimit, Clock, CreditClass, Fabric, HashSeed, InflightCap, MarkAt,
-    NextHops, PoolThreshold, QueueLength, Rdma, Recovery, Release, Routing, Scenario, Switch,
-    TableFormat, Traffic, TransportKind,
+    NextHops, PoolThreshold, QueueLength, RdmaSettings, Recovery, Release, Routing, Scenario,
+    Switch, TableFormat, Traffic, TransportKind,
 };
 use forebay_scenario::objects::BPF;
 use forebay_scenario::{Expect, resolved_with};
@@ -270,7 +270,7 @@ fn routing(of: Routing) -> &'static str {
     }
 }
 
-fn queue_pairs(rdma: &Rdma) -> [(&'static str, String); 4] {
+fn queue_pairs(rdma: &RdmaSettings) -> [(&'static str, String); 4] {
     let recovery = match rdma.recovery {
         Recovery::GoBackN => "go-back-N",
         Recovery::GoBackZero => "go-back-0",

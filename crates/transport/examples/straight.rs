@@ -16,11 +16,13 @@ fn main() {
     let reorder: u64 = args.next().and_then(|n| n.parse().ok()).unwrap_or(u64::MAX);
     let law = FlowParams::new(&name).expect("a registered law");
     let window = Bytes::new(64 * 1024);
-    let cfg =
-        TcpConfig { needs: law.needs(), receive_window: Some(window), ..TcpConfig::default() };
+    let cfg = TcpConfig { needs: law.needs(), ..TcpConfig::default() }.with(|of| {
+        of.receive_window = Some(window);
+        of.delayed_ack = true;
+    });
     let start = Start {
         mss: cfg.mss,
-        initial_window: cfg.initial_window,
+        initial_window: cfg.initial_window(),
         line_rate: BitsPerSec::from_gbps(100),
         base_rtt: None,
         seed: 1,

@@ -56,4 +56,3 @@ pub use scoreboard::Segment;
 pub use sender::{Burst, FlowSpec, TcpSender, Wait};
 pub use stack::{Config, HostHalves, Progress, Receiver, Sender, SenderNext};
 pub use telemetry::{Heard, Telemetry};
-pub use ticks::Tick;

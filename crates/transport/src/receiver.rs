@@ -200,11 +200,11 @@ impl TcpReceiver {
     /// Until when an ACK may wait for a second segment; `None`: not at all.
     fn delay(&self, cfg: &TcpConfig, now: Time) -> Option<Time> {
         let Some(delayed) = self.extras.as_ref().and_then(|extras| extras.delayed.as_ref()) else {
-            return Some(cfg.timer_tick.expiry(now, cfg.delayed_ack_timeout));
+            return Some(cfg.tick().expiry(now, cfg.delayed_ack_timeout));
         };
         let wait = delayed.wait(cfg);
-        let soon = self.deadline <= cfg.timer_tick.expiry(now, wait / 4);
-        (!soon).then(|| cfg.timer_tick.expiry(now, wait))
+        let soon = self.deadline <= cfg.tick().expiry(now, wait / 4);
+        (!soon).then(|| cfg.tick().expiry(now, wait))
     }
 
     /// Until when an ACK may wait while segments are missing; `None`: not at all.

@@ -94,7 +94,7 @@ impl Rtt {
         } else {
             Span::from_ps(srtt.as_ps() + u64::from(self.rttvar) * PS_PER_NS)
         };
-        let base = cfg.timer_tick.in_ticks(base);
+        let base = cfg.tick().in_ticks(base);
         if backoff == 0 { base.min(cfg.rto_max) } else { backed_off(cfg, base, backoff) }
     }
 }

@@ -35,7 +35,7 @@ impl Transport for TcpConfig {
     }
 
     fn initial_window(&self) -> Bytes {
-        self.initial_window
+        self.initial_window()
     }
 
     fn needs(&self) -> &Needs {

@@ -18,37 +18,26 @@ const SHIFT: u32 = 3;
 /// Levels of the wheel at 100 Hz and below (`LVL_DEPTH`); faster clocks have one more, for timers of weeks.
 const LEVELS: u32 = 8;
 
-/// Length of a tick of the kernel's clock, with what follows from it and hot paths read.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Tick {
-    length: Span,
-    least_wait: Span,
-}
+/// Length of a tick of the kernel's clock. Zero: timers are exact.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tick(pub Span);
 
 impl Tick {
-    /// A clock without ticks: timers are exact.
-    pub const EXACT: Self = Self { length: Span::ZERO, least_wait: Span::from_ms(2) };
-
-    /// Ticks of this length. Zero: [`Tick::EXACT`].
-    pub fn of(length: Span) -> Self {
-        if length == Span::ZERO { Self::EXACT } else { Self { length, least_wait: length * 2 } }
-    }
-
     /// Least wait of a probe and of RACK (`TCP_TIMEOUT_MIN`): two jiffies up to Linux 6.6, 2 ms since.
     #[inline]
     pub(crate) fn least_wait(self) -> Span {
-        self.least_wait
+        if self.0 == Span::ZERO { Span::from_ms(2) } else { self.0 * 2 }
     }
 
     /// When a timer that is set at `now` for `wait` expires.
     #[inline]
     pub(crate) fn expiry(self, now: Time, wait: Span) -> Time {
-        if self.length == Span::ZERO { now.saturating_add(wait) } else { self.slot(now, wait) }
+        if self.0 == Span::ZERO { now.saturating_add(wait) } else { self.slot(now, wait) }
     }
 
     #[cold]
     fn slot(self, now: Time, wait: Span) -> Time {
-        let tick = self.length.as_ps();
+        let tick = self.0.as_ps();
         let jiffies = wait.as_ps().div_ceil(tick);
         let expires = now.as_ps() / tick + jiffies;
         let fits = |level: &u32| jiffies < (SLOTS - 1) << (level * SHIFT);
@@ -60,12 +49,12 @@ impl Tick {
     /// A time that the kernel keeps in jiffies: rounded up.
     #[inline]
     pub(crate) fn in_ticks(self, span: Span) -> Span {
-        if self.length == Span::ZERO { span } else { self.round_up(span) }
+        if self.0 == Span::ZERO { span } else { self.round_up(span) }
     }
 
     #[cold]
     fn round_up(self, span: Span) -> Span {
-        let tick = self.length.as_ps();
+        let tick = self.0.as_ps();
         Span::from_ps(span.as_ps().div_ceil(tick).saturating_mul(tick))
     }
 }
@@ -75,7 +64,7 @@ mod tests {
     use super::*;
 
     fn at(hz: u64) -> Tick {
-        Tick::of(Span::from_us(1_000_000 / hz))
+        Tick(Span::from_us(1_000_000 / hz))
     }
 
     /// Expiry in us of a timer set at `now` us for `wait` us.
@@ -87,8 +76,9 @@ mod tests {
     #[test]
     fn without_a_tick_timers_are_exact() {
         let (now, wait) = (Time::from_ps(12_345), Span::from_ps(678));
-        assert_eq!((Tick::EXACT.expiry(now, wait), Tick::EXACT.in_ticks(wait)), (now + wait, wait));
-        assert_eq!(Tick::EXACT.least_wait(), Span::from_ms(2));
+        let exact = Tick(Span::ZERO);
+        assert_eq!((exact.expiry(now, wait), exact.in_ticks(wait)), (now + wait, wait));
+        assert_eq!(exact.least_wait(), Span::from_ms(2));
     }
 
     #[test]

@@ -26,7 +26,8 @@ pub(crate) struct Pipe {
 impl Pipe {
     pub fn new(law: &str, delayed_ack: bool, rtt: Span, lose_every: u64) -> Self {
         let law = FlowParams::new(law).unwrap_or_else(|error| panic!("law \"{law}\" {error}"));
-        let cfg = TcpConfig { needs: law.needs(), delayed_ack, ..TcpConfig::default() };
+        let cfg = TcpConfig { needs: law.needs(), ..TcpConfig::default() }
+            .with(|of| of.delayed_ack = delayed_ack);
         let spec = FlowSpec {
             flow: FlowId(0),
             src: HostAddr::default(),
@@ -38,7 +39,7 @@ impl Pipe {
         };
         let start = Start {
             mss: cfg.mss,
-            initial_window: cfg.initial_window,
+            initial_window: cfg.initial_window(),
             line_rate: BitsPerSec::from_gbps(100),
             base_rtt: None,
             seed: 1,

@@ -1,169 +1,55 @@
-//! `kind = "receiver-driven"`: settings, and what its law needs of the rest.
+//! `kind = "receiver-driven"`: what its law needs of its settings and of the rest.
 
 use super::Transport;
 use crate::fabric::{Buffer, Ecn, MarkAt, NotEct, Routing, Switch};
 use crate::judge::Judge;
 use crate::problem::or_list;
-use crate::quantity::QueueLength;
 use crate::tree::did_you_mean;
 use forebay_laws::credit::CreditParams;
 use forebay_laws::grant::{GrantNeeds, GrantParams, TailBoost};
 use forebay_laws::{Laws, Paths, RoleName};
-use forebay_units::{Bytes, Span};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use forebay_settings::{LawDefaults, ReceiverDrivenSettings, SettingsTable};
+use forebay_units::Bytes;
 
-/// Settings of receiver-driven transports.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[schemars(inline)]
-#[serde(default)]
-pub struct ReceiverDriven {
-    /// Payload of a round trip at line rate, in packets or in bytes, one packet to 4GiB. A message sends this much unscheduled, and its
-    /// receiver keeps this much in flight. Default: what the fastest link of a host carries in the longest round trip of an empty path, in
-    /// whole packets, rounded up.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub window: Option<QueueLength>,
-    /// Whether unscheduled packets are sent as not ECN-capable (Aeolus). Switches with ecn = { k = "6KB", not_ect = "drop", ect = "pass" } then drop
-    /// only these packets. A probe follows the last unscheduled packet, and dropped data is sent again as granted data. With a law of role credit, a
-    /// window of data leaves before the first credit. Default: false.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub protect: bool,
-    /// Time without an arrival after which a receiver requests the missing data of a message. It doubles each time. Default: by law, 1ms for ndp (its
-    /// RTO), 2ms for homa.
-    pub resend_after: Span,
-    /// Failed tries in a row after which a message is given up. A try is a request of the receiver, or a packet that the sender repeats. 0: never, as
-    /// with messages of RPCs. Default: by law, 0 for ndp, 5 for homa.
-    pub tries: u8,
-    /// Number of traffic classes of data, from `class` up. The law chooses among the lower ones for granted data. The size of the message
-    /// chooses among the higher ones for unscheduled data. With 1, all data has `class`. Default: by law, 1 for ndp, 8 for homa.
-    #[schemars(range(min = 1, max = 8))]
-    pub levels: u8,
-    /// Number of these classes for unscheduled data. Default: by the share of unscheduled bytes in the run, at least 1 and at most levels
-    /// - 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 7))]
-    pub unscheduled_levels: Option<u8>,
-    /// Largest message of each unscheduled class, the highest class first, ascending. Leave out the lowest class, which takes all larger
-    /// messages. Default: equal numbers of unscheduled bytes in each class.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub cutoffs: Vec<Bytes>,
-}
-
-impl Default for ReceiverDriven {
-    fn default() -> Self {
-        Self {
-            window: None,
-            protect: false,
-            resend_after: Span::from_ms(1),
-            tries: 0,
-            levels: 1,
-            unscheduled_levels: None,
-            cutoffs: Vec::new(),
-        }
-    }
-}
-
-impl ReceiverDriven {
-    /// Fills in what depends on the law, and says what is wrong.
-    pub(super) fn check(
-        &mut self,
+impl Transport {
+    /// Fills in what depends on the law of a receiver-driven transport, and says what is wrong with the table at `place`.
+    pub(super) fn check_receiver_driven(
+        keys: &mut ReceiverDrivenSettings,
         judge: &mut Judge<'_>,
         place: &str,
         (law, params): (&str, &[(String, String)]),
         mss: Bytes,
     ) {
-        if let Ok(mut of_flow) = judge.laws.credit(law) {
-            judge.set_params(&format!("{place}.params"), &mut of_flow, params);
-            if self.tries > 0 {
-                let text = format!(
-                    "means nothing under {law:?}, whose senders request credits for ever; leave it out"
-                );
-                judge.say(&format!("{place}.tries"), text);
-            }
-            match self.window {
-                Some(window) if self.protect => {
-                    judge.window(&format!("{place}.window"), window, mss);
-                }
-                Some(_) => {
-                    let text = format!(
-                        "means nothing under {law:?}, where each packet has a credit; leave it out, or write {place}.protect = true"
-                    );
-                    judge.say(&format!("{place}.window"), text);
-                }
-                None => {}
-            }
-            return;
+        if let Ok(of_flow) = judge.laws.credit(law) {
+            return check_credit(keys, judge, place, (law, of_flow, params), mss);
         }
         let mut law = judge.grant_law(&format!("{place}.law"), law);
         if let Some(law) = &mut law {
             judge.set_params(&format!("{place}.params"), law, params);
         }
-        if let Some(window) = self.window {
-            judge.window(&format!("{place}.window"), window, mss);
-        }
-        let key = format!("{place}.resend_after");
         let facts = law.map(|law| law.facts());
-        let active = facts.and_then(|facts| facts.active);
+        let defaults = facts.map(|facts| LawDefaults {
+            resend_after: facts.needs.resend_after,
+            tries: facts.needs.tries,
+            levels: facts.needs.classes,
+        });
+        keys.check(&mut judge.table(place), mss, defaults);
         let boosts_tail = facts.is_some_and(|facts| facts.tail_boost != TailBoost::Off);
-        let needs = facts.map(|facts| facts.needs);
-        let usual = needs.map_or(self.resend_after, |needs| needs.resend_after);
-        judge.usual(&key, &mut self.resend_after, usual);
-        judge.span(&key, self.resend_after);
-        let usual = needs.map_or(self.tries, |needs| needs.tries);
-        judge.usual(&format!("{place}.tries"), &mut self.tries, usual);
-        let usual = needs.map_or(self.levels, |needs| needs.classes);
-        judge.usual(&format!("{place}.levels"), &mut self.levels, usual);
-        self.check_levels(judge, place);
-        if boosts_tail && self.levels == 1 {
+        if boosts_tail && keys.levels == 1 {
             let text = "boosts the end of messages into a higher class, and with one level there is none; leave tail_boost out, or write more levels";
             judge.say(&format!("{place}.params"), text);
         }
-        let granted = self.levels.saturating_sub(self.unscheduled_levels.unwrap_or(1));
-        if let Some(active) = active.filter(|active| self.levels > 1 && *active > granted) {
+        let granted = keys.levels.saturating_sub(keys.unscheduled_levels.unwrap_or(1));
+        let active = facts.and_then(|facts| facts.active);
+        if let Some(active) = active.filter(|active| keys.levels > 1 && *active > granted) {
             let text = format!(
                 "lets {active} messages send at a time, and at most {granted} of {} levels are for granted data; let {granted} send, or write more levels",
-                self.levels
+                keys.levels
             );
             judge.say(&format!("{place}.params"), text);
         }
     }
 
-    /// Classes for what leaves unasked are some of the levels, and each has its messages.
-    fn check_levels(&self, judge: &mut Judge<'_>, place: &str) {
-        let key = format!("{place}.unscheduled_levels");
-        let most = self.levels.saturating_sub(1);
-        match self.unscheduled_levels {
-            Some(n) if n > most => {
-                let text = format!(
-                    "{n} of {} levels leave none for granted data; write at most {most}, or more levels",
-                    self.levels
-                );
-                judge.say(&key, text);
-            }
-            None if !self.cutoffs.is_empty() => {
-                let needed = self.cutoffs.len() + 1;
-                let text =
-                    format!("stands without unscheduled_levels; write {key} = {needed} as well");
-                judge.say(&format!("{place}.cutoffs"), text);
-            }
-            Some(n) if !self.cutoffs.is_empty() && self.cutoffs.len() + 1 != usize::from(n) => {
-                let text = format!(
-                    "is a list of length {}; write {} sizes, one fewer than unscheduled_levels",
-                    self.cutoffs.len(),
-                    n - 1
-                );
-                judge.say(&format!("{place}.cutoffs"), text);
-            }
-            _ if !self.cutoffs.is_sorted_by(|a, b| a < b) => {
-                let text = "does not ascend; write the smallest size first";
-                judge.say(&format!("{place}.cutoffs"), text);
-            }
-            _ => {}
-        }
-    }
-}
-
-impl Transport {
     /// What the law of receiving hosts needs; `None` where senders have the law.
     pub fn grant_needs(&self, laws: &Laws) -> Option<GrantNeeds> {
         self.receiver_driven()?;
@@ -272,6 +158,33 @@ impl Transport {
             );
             judge.say(&format!("{place}.{key}"), text);
         }
+    }
+}
+
+/// Says what is wrong with the keys of a transport under a law of credits.
+fn check_credit(
+    keys: &ReceiverDrivenSettings,
+    judge: &mut Judge<'_>,
+    place: &str,
+    (law, mut of_flow, params): (&str, CreditParams, &[(String, String)]),
+    mss: Bytes,
+) {
+    judge.set_params(&format!("{place}.params"), &mut of_flow, params);
+    if keys.tries > 0 {
+        let text = format!(
+            "means nothing under {law:?}, whose senders request credits for ever; leave it out"
+        );
+        judge.say(&format!("{place}.tries"), text);
+    }
+    match keys.window {
+        Some(window) if keys.protect => judge.table(place).window("window", window, mss),
+        Some(_) => {
+            let text = format!(
+                "means nothing under {law:?}, where each packet has a credit; leave it out, or write {place}.protect = true"
+            );
+            judge.say(&format!("{place}.window"), text);
+        }
+        None => {}
     }
 }
 

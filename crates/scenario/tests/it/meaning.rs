@@ -93,7 +93,7 @@ fn defaults_are_those_of_the_schema() {
             class: 0,
             ack_class: 0,
             routing: None,
-            kind: TransportKind::Tcp(Tcp {
+            kind: TransportKind::Tcp(TcpSettings {
                 kernel: None,
                 initial_window: QueueLength::Packets(10),
                 rto_min: Span::from_ms(200),

@@ -362,7 +362,7 @@ prop_compose! {
             class: 1,
             ack_class: 3,
             routing: flags.1.then_some(Routing::Spray),
-            kind: TransportKind::Tcp(Tcp {
+            kind: TransportKind::Tcp(TcpSettings {
                 kernel: None,
                 initial_window: if flags.0 {
                     QueueLength::Bytes(Bytes::new(window))
@@ -389,7 +389,7 @@ prop_compose! {
     }
 }
 
-fn rdma() -> impl Strategy<Value = Rdma> {
+fn rdma() -> impl Strategy<Value = RdmaSettings> {
     let cap = prop_oneof![
         Just(InflightCap::None),
         Just(InflightCap::Bdp),
@@ -400,7 +400,7 @@ fn rdma() -> impl Strategy<Value = Rdma> {
     let window = of((9_000..1_000_000u64).prop_map(|n| QueueLength::Bytes(Bytes::new(n))));
     let spans = (span(), span(), span(), span());
     (any::<bool>(), 1..99u32, cap, base_rtt, window, spans, 0..99u32).prop_map(
-        |(selective, ack_every, max_inflight, base_rtt, initial_window, spans, few)| Rdma {
+        |(selective, ack_every, max_inflight, base_rtt, initial_window, spans, few)| RdmaSettings {
             recovery: match (selective, few % 2) {
                 (true, _) => Recovery::Selective,
                 (false, 0) => Recovery::GoBackZero,

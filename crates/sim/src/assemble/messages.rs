@@ -5,7 +5,7 @@ use crate::host::Profile;
 use forebay_laws::Laws;
 use forebay_net::Fabric;
 use forebay_scenario::cdf::Cdf;
-use forebay_scenario::model::{ReceiverDriven, Scenario, Traffic, TrafficKind, Transport};
+use forebay_scenario::model::{Scenario, Traffic, TrafficKind, Transport};
 use forebay_scenario::workload::FlowSpec;
 use forebay_transport::Config;
 use forebay_transport::granted::GrantedConfig;
@@ -45,7 +45,7 @@ pub(crate) fn fill(
             let known = sizes.filter(|size| (1..u64::MAX).contains(size));
             let rpcs = scenario.traffic.iter().filter(|entry| its(entry)).flat_map(rpc_sizes);
             let collectives = scenario.traffic.iter().filter(|entry| its(entry));
-            levels(cfg, keys, known.chain(rpcs).chain(collectives.flat_map(messages)).collect());
+            levels(cfg, known.chain(rpcs).chain(collectives.flat_map(messages)).collect());
         }
     }
 }
@@ -114,7 +114,8 @@ fn fastest_host(fabric: &Fabric, packet: Bytes) -> u64 {
 /// has the same bytes. Tails that ride in these classes count as well.
 ///
 /// Source: Homa, SIGCOMM 2018, section 3.4; tails: PlatformLab/HomaSimulation.
-fn levels(cfg: &mut GrantedConfig, keys: &ReceiverDriven, mut sizes: Vec<u64>) {
+fn levels(cfg: &mut GrantedConfig, mut sizes: Vec<u64>) {
+    let keys = &cfg.settings;
     sizes.sort_unstable();
     let unasked = |size: u64| u128::from(size.min((cfg.window + cfg.tail).get()));
     let all: u128 = sizes.iter().map(|size| u128::from(*size)).sum();
@@ -142,10 +143,11 @@ fn levels(cfg: &mut GrantedConfig, keys: &ReceiverDriven, mut sizes: Vec<u64>) {
 pub mod tests {
     use super::*;
     use forebay_laws::grant::GrantParams;
-    use forebay_units::Span;
+    use forebay_scenario::model::ReceiverDrivenSettings;
 
-    fn divided(keys: &ReceiverDriven, sizes: &[u64]) -> (u8, Vec<u64>) {
+    fn divided(keys: &ReceiverDrivenSettings, sizes: &[u64]) -> (u8, Vec<u64>) {
         let mut cfg = GrantedConfig {
+            settings: keys.clone(),
             law: GrantParams::new("homa").unwrap(),
             mss: Bytes::new(1_000),
             header: Bytes::new(64),
@@ -157,23 +159,20 @@ pub mod tests {
             priorities: 1,
             cutoffs: None,
             tail: Bytes::ZERO,
-            resend_after: Span::from_ms(2),
-            tries: 0,
-            protect: false,
             scores_paths: false,
             path_numbers: 0,
         };
-        levels(&mut cfg, keys, sizes.to_vec());
+        levels(&mut cfg, sizes.to_vec());
         (cfg.priorities, cfg.cutoffs.unwrap().iter().map(|size| size.get()).collect())
     }
 
     /// Of 40,000 B, 20,000 leave unasked: ten messages of 1,000 B, and the beginning of one of 30,000. So half of the classes are for them, with
     /// 5,000 B each: two for the short messages, which all have one size, and two for the long one.
     pub fn classes_share_the_bytes_that_leave_unasked() {
-        let keys = |levels, unscheduled_levels| ReceiverDriven {
+        let keys = |levels, unscheduled_levels| ReceiverDrivenSettings {
             levels,
             unscheduled_levels,
-            ..ReceiverDriven::default()
+            ..ReceiverDrivenSettings::default()
         };
         let sizes = [[1_000; 10].as_slice(), &[30_000]].concat();
         assert_eq!(divided(&keys(8, None), &sizes), (4, vec![1_000, 1_000, 30_000]));
@@ -182,7 +181,7 @@ pub mod tests {
         assert_eq!(divided(&keys(2, None), &sizes), (1, vec![]));
         let mixed = [1_000, 2_000, 3_000, 4_000];
         assert_eq!(divided(&keys(8, Some(2)), &mixed), (6, vec![3_000]));
-        let given = ReceiverDriven { cutoffs: vec![Bytes::new(7)], ..keys(8, Some(2)) };
+        let given = ReceiverDrivenSettings { cutoffs: vec![Bytes::new(7)], ..keys(8, Some(2)) };
         assert_eq!(divided(&given, &sizes), (6, vec![7]));
         assert_eq!(divided(&keys(8, None), &[]), (7, vec![]), "no message, no class");
     }

@@ -7,12 +7,13 @@ use forebay_host::{Moderation, PullOrder};
 use forebay_laws::Laws;
 use forebay_laws::flow::FlowParams;
 use forebay_scenario::model::{
-    self, HostSettings, NicOrder, Pacing, Scenario, TransportKind, TxQueues,
+    self, HostSettings, NicOrder, Pacing, RdmaSettings, ReceiverDrivenSettings, Scenario,
+    TcpSettings, TransportKind, TxQueues,
 };
 use forebay_transport::credited::CreditedConfig;
 use forebay_transport::granted::GrantedConfig;
-use forebay_transport::rdma::{Cap, RdmaConfig, Recovery};
-use forebay_transport::{Config, TcpConfig, Tick};
+use forebay_transport::rdma::RdmaConfig;
+use forebay_transport::{Config, TcpConfig};
 use forebay_units::{Bytes, Span};
 use std::sync::Arc;
 
@@ -64,16 +65,18 @@ impl<'a> Stacks<'a> {
 
 /// TCP's settings on a host of these.
 fn configure(tcp: TcpConfig, (host, delayed_ack, buffer): &Stack) -> TcpConfig {
-    TcpConfig {
-        delayed_ack: delayed_ack.unwrap_or(tcp.delayed_ack),
-        receive_window: buffer.or(tcp.receive_window),
+    let tcp = TcpConfig {
         reads_late: buffer.is_some(),
         tso: host.tso.then_some(host.gso_max),
         push_bursts: host.psh,
         pacing: host.pacing != Pacing::Off,
         sack_compression: host.sack_compression,
         ..tcp
-    }
+    };
+    tcp.with(|keys| {
+        keys.delayed_ack = delayed_ack.unwrap_or(keys.delayed_ack);
+        keys.receive_window = buffer.or(keys.receive_window);
+    })
 }
 
 /// `packet` is the size of the largest.
@@ -108,7 +111,7 @@ pub(crate) fn profiles(scenario: &Scenario, stack: &Stack) -> Result<Vec<Profile
         let (transport, law) = match &of.kind {
             TransportKind::Tcp(keys) => {
                 let law = law_of(&scenario.laws, of, t)?;
-                (Config::from(configure(tcp(of, keys, class, &law), stack)), Some(law))
+                (Config::from(configure(tcp(of, *keys, class, &law), stack)), Some(law))
             }
             TransportKind::Rdma(keys) => {
                 let law = law_of(&scenario.laws, of, t)?;
@@ -118,7 +121,7 @@ pub(crate) fn profiles(scenario: &Scenario, stack: &Stack) -> Result<Vec<Profile
                         law.name()
                     )));
                 }
-                (Config::from(queue_pairs(of, keys, class, &law)), Some(law))
+                (Config::from(queue_pairs(of, *keys, class, &law)), Some(law))
             }
             TransportKind::ReceiverDriven(keys) => {
                 let overhead = scenario.fabric.wire_overhead;
@@ -148,39 +151,22 @@ fn law_of(
     law(name, common.chain(&entry.params), |name| laws.flow(name))
 }
 
-fn tcp(transport: &model::Transport, keys: &model::Tcp, class: u8, law: &FlowParams) -> TcpConfig {
+fn tcp(transport: &model::Transport, keys: TcpSettings, class: u8, law: &FlowParams) -> TcpConfig {
     TcpConfig {
         mss: transport.mss,
         header: transport.header,
         ack_size: transport.ack_size,
-        initial_window: keys.initial_window.payload(transport.mss),
-        rto_min: keys.rto_min,
-        rto_initial: TcpConfig::default().rto_initial.max(keys.rto_min),
-        receive_window: keys.receive_window,
-        receive_window_max: keys.receive_window_max,
-        delayed_ack: keys.delayed_ack,
-        delayed_ack_timeout: keys.delayed_ack_timeout,
-        adaptive_delayed_ack: keys.adaptive_delayed_ack,
-        timer_tick: Tick::of(keys.timer_tick),
-        quick_acks: keys.quick_acks,
-        idle_restart: keys.idle_restart,
-        gentle_growth: keys.gentle_growth,
-        sack: keys.sack,
-        rack: keys.rack,
-        tlp: keys.tail_loss_probe,
-        prr: keys.prr,
-        frto: keys.frto,
         needs: law.needs(),
         data_class: class,
         ack_class: transport.ack_class,
-        ..TcpConfig::default()
+        ..TcpConfig::from(keys)
     }
 }
 
 /// What depends on the fabric, [`super::messages`] fills in.
 fn credited(
     laws: &Laws,
-    (transport, keys): (&model::Transport, &model::ReceiverDriven),
+    (transport, keys): (&model::Transport, &ReceiverDrivenSettings),
     credits: model::CreditClass,
     overhead: Bytes,
 ) -> Result<CreditedConfig, SimError> {
@@ -204,11 +190,12 @@ fn credited(
 fn receiver_driven(
     laws: &Laws,
     transport: &model::Transport,
-    keys: &model::ReceiverDriven,
+    keys: &ReceiverDrivenSettings,
     overhead: Bytes,
 ) -> Result<GrantedConfig, SimError> {
     let law = law(&transport.law, &transport.params, |name| laws.grant(name))?;
     Ok(GrantedConfig {
+        settings: keys.clone(),
         scores_paths: law.facts().scores_paths,
         path_numbers: law.facts().path_numbers,
         law,
@@ -222,45 +209,24 @@ fn receiver_driven(
         priorities: 1,
         cutoffs: None,
         tail: Bytes::ZERO,
-        resend_after: keys.resend_after,
-        tries: keys.tries.into(),
-        protect: keys.protect,
     })
 }
 
 fn queue_pairs(
     transport: &model::Transport,
-    rdma: &model::Rdma,
+    keys: RdmaSettings,
     class: u8,
     law: &FlowParams,
 ) -> RdmaConfig {
     let needs = law.needs();
-    let telemetry = if needs.int { rdma.telemetry } else { Bytes::ZERO };
+    let telemetry = if needs.int { keys.telemetry } else { Bytes::ZERO };
     RdmaConfig {
         mtu: transport.mss,
         header: transport.header + telemetry,
         ack_size: transport.ack_size + telemetry,
-        initial_window: rdma.initial_window.map(|window| window.payload(transport.mss)),
-        cap: match rdma.max_inflight {
-            model::InflightCap::None => Cap::None,
-            model::InflightCap::Bdp => Cap::Bdp,
-            model::InflightCap::Fixed(bytes) => Cap::Fixed(bytes),
-        },
-        recovery: match rdma.recovery {
-            model::Recovery::GoBackN => Recovery::GoBackN,
-            model::Recovery::GoBackZero => Recovery::GoBackZero,
-            model::Recovery::Selective => Recovery::Selective,
-        },
-        ack_every: rdma.ack_every,
-        nack_interval: rdma.nack_interval,
-        rnr_timer: rdma.rnr_timer,
-        timeout: rdma.timeout,
-        timeout_few: rdma.timeout_few,
-        few: rdma.few,
-        cnp_interval: rdma.cnp_interval,
         needs,
         data_class: class,
         ack_class: transport.ack_class,
-        cnp_class: rdma.cnp_class,
+        ..RdmaConfig::from(keys)
     }
 }

@@ -7,20 +7,21 @@ use std::collections::BTreeSet;
 use std::fs;
 
 /// Each crate, and those that it may use: the arrows of the picture. None points up.
-const USES: [(&str, &[&str]); 30] = [
+const USES: [(&str, &[&str]); 31] = [
     ("units", &[]),
     ("laws", &["units"]),
     ("credits", &["units", "laws"]),
     ("wire", &["units"]),
+    ("settings", &["units"]),
     ("engine", &["units"]),
     ("host", &["units", "wire"]),
-    ("transport", &["units", "laws", "wire"]),
+    ("transport", &["units", "laws", "settings", "wire"]),
     ("net", &["units", "laws", "wire", "engine"]),
     ("jobs", &["units"]),
     ("record", &["units", "jobs"]),
     ("bpf", &[]), // its tests read its objects as linux does, and run them
     ("bpf-law", &["units", "laws", "bpf"]),
-    ("scenario", &["units", "laws", "host", "jobs", "bpf-law"]),
+    ("scenario", &["units", "laws", "settings", "host", "jobs", "bpf-law"]),
     (
         "sim",
         &[
@@ -70,8 +71,8 @@ const USES: [(&str, &[&str]); 30] = [
 ];
 
 /// Crates of one simulation: no text of users, no law by name.
-const MODELS: [&str; 9] =
-    ["units", "engine", "wire", "net", "host", "transport", "sim", "record", "jobs"];
+const MODELS: [&str; 10] =
+    ["units", "settings", "engine", "wire", "net", "host", "transport", "sim", "record", "jobs"];
 
 /// Files outside `scenario` that parse TOML or JSON, and of whom.
 const PARSERS: [&str; 13] = [

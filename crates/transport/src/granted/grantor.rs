@@ -95,7 +95,7 @@ impl Grantor {
         }
         let message = MessageId(id);
         self.messages[id as usize].seen.message = message;
-        self.silence = self.silence.min(now + cfg.resend_after);
+        self.silence = self.silence.min(now + cfg.settings.resend_after);
         self.list(cfg, id, false);
         self.step(cfg, now, GrantEvent::Opened { message }, None, sink);
         message
@@ -233,7 +233,7 @@ impl Grantor {
     ) {
         let message = &mut self.messages[id.0 as usize];
         message.grant(now, credit, priority);
-        self.silence = self.silence.min(now + cfg.resend_after);
+        self.silence = self.silence.min(now + cfg.settings.resend_after);
         self.list(cfg, id.0, true);
     }
 
@@ -435,7 +435,7 @@ impl Grantor {
             next = next.min(self.messages[id as usize].silent_at(cfg));
         }
         // Messages that are silent at about the same time are looked at together.
-        let soonest = now + cfg.resend_after / 8;
+        let soonest = now + cfg.settings.resend_after / 8;
         self.silence = self.silence.min(if next == Time::MAX { next } else { next.max(soonest) });
     }
 }

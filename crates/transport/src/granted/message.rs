@@ -177,12 +177,12 @@ impl Message {
         if self.closed || self.seen.under_way() == Bytes::ZERO {
             return Time::MAX;
         }
-        self.quiet_since + cfg.resend_after * (1 << self.silences.min(MOST_DOUBLINGS))
+        self.quiet_since + cfg.settings.resend_after * (1 << self.silences.min(MOST_DOUBLINGS))
     }
 
     /// Whether so many requests in a row brought nothing, not even a sign of life, that the message is given up. One of a stream never is.
     pub fn in_vain_for_long(&self, cfg: &GrantedConfig) -> bool {
-        cfg.tries > 0 && self.unheard >= cfg.tries && self.tag.is_none()
+        cfg.tries() > 0 && self.unheard >= cfg.tries() && self.tag.is_none()
     }
 
     /// The sender lives, and has sent what was requested: the copies are on their way, however long that takes.

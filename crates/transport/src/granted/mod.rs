@@ -9,7 +9,7 @@
 //! [`Kind::Grant`]. The last byte is always acknowledged, with FIN: schemes that publish no such ACK have one here, so that senders know
 //! when a message is complete.
 //!
-//! With [`GrantedConfig::protect`] what leaves unasked is not ECN-capable, and all else is: switches drop that alone, before it queues. A probe
+//! With [`ReceiverDrivenSettings::protect`] what leaves unasked is not ECN-capable, and all else is: switches drop that alone, before it queues. A probe
 //! ([`Kind::Want`]) follows the last such packet in its class. A reorder window later its receiver writes off what is missing of them, and requests it
 //! again as granted data (Aeolus: Hu et al., SIGCOMM 2020). Deviation: no ACKs of its own, since the receiver, which has to give the credit,
 //! finds what is missing.
@@ -20,7 +20,7 @@
 //!
 //! What was lost without a trace: a message of which nothing arrives for `resend_after` though there is credit out has that credit
 //! written off, and its receiver requests what is missing ([`Flags::RESEND`]). A sender that gets no answer at all repeats its first
-//! unanswered packet after 10 ms, and then after twice the time. With [`GrantedConfig::tries`] each end gives a message up if the other end
+//! unanswered packet after 10 ms, and then after twice the time. With [`ReceiverDrivenSettings::tries`] each end gives a message up if the other end
 //! answers none of so many of its tries in a row; neither tells the other, and a receiver takes no more of what it gave up.
 //!
 //! A payload that was cut off on the way to a switch ([`Flags::CORE`]) is *parked*: its credit counts as out, so that the message has a packet less on its
@@ -45,12 +45,15 @@ use forebay_laws::Start;
 use forebay_laws::flow::FlowParams;
 use forebay_laws::grant::GrantParams;
 use forebay_laws::log::Tap;
+use forebay_settings::ReceiverDrivenSettings;
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Ecn, Flags, FlowId, HostAddr, Kind, Packet};
 
-/// Settings of a receiver-driven transport.
+/// A receiver-driven transport: its settings, and what law, fabric and flows make of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GrantedConfig {
+    /// Settings of the scenario. A window, classes and cutoffs that it leaves out are below.
+    pub settings: ReceiverDrivenSettings,
     /// Law of receiving hosts.
     pub law: GrantParams,
     /// Payload of a full packet.
@@ -74,13 +77,6 @@ pub struct GrantedConfig {
     pub cutoffs: Option<Vec<Bytes>>,
     /// Payload at the end of a message that rides in the classes of what leaves unasked.
     pub tail: Bytes,
-    /// Silence after which a receiver requests what is missing.
-    pub resend_after: Span,
-    /// Requests, and packets sent for want of an answer, that bring nothing one after another before a message is given up, unless it is of a stream; 0:
-    /// it never is.
-    pub tries: u32,
-    /// Whether switches drop what leaves unasked before it queues, so that a probe follows it.
-    pub protect: bool,
     /// Whether senders leave out, for a time, paths whose packets are cut off more often than those of others.
     pub scores_paths: bool,
     /// How many numbers senders have for paths that were drawn for them once; 0 where each path has one number.
@@ -130,9 +126,14 @@ impl GrantedConfig {
         Packet { flow, dst, size, kind, class, ecn, ..Packet::default() }
     }
 
+    /// Tries in vain after which a message that belongs to no stream is given up; 0: it never is.
+    fn tries(&self) -> u32 {
+        self.settings.tries.into()
+    }
+
     /// Code point of whatever switches do not drop first.
     fn ecn(&self) -> Ecn {
-        if self.protect { Ecn::Ect } else { Ecn::NotEct }
+        if self.settings.protect { Ecn::Ect } else { Ecn::NotEct }
     }
 }
 
@@ -210,6 +211,10 @@ mod tests {
     /// Packets of 1,000 B, and a window of three.
     pub(super) fn config() -> GrantedConfig {
         GrantedConfig {
+            settings: ReceiverDrivenSettings {
+                resend_after: Span::from_ms(2),
+                ..ReceiverDrivenSettings::default()
+            },
             law: GrantParams::new("homa").expect("a law"),
             mss: Bytes::new(1_000),
             header: Bytes::new(64),
@@ -221,9 +226,6 @@ mod tests {
             priorities: 1,
             cutoffs: None,
             tail: Bytes::ZERO,
-            resend_after: Span::from_ms(2),
-            tries: 0,
-            protect: false,
             scores_paths: false,
             path_numbers: 0,
         }

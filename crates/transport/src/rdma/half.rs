@@ -1,11 +1,12 @@
 //! RDMA as one of the transports.
 
-use super::{QpReceiver, QpSender, RdmaConfig, Recovery};
+use super::{QpReceiver, QpSender, RdmaConfig};
 use crate::half::{Frames, HostStart, PacketSink, Prefetch, ReceiverHalf, SenderHalf, Transport};
 use crate::receiver::{Arrival, send_acks};
 use crate::{Burst, FlowSpec, Wait};
 use forebay_laws::Start;
 use forebay_laws::flow::{FlowParams, IntHop, Needs, SwitchMessage, Totals};
+use forebay_settings::Recovery;
 use forebay_units::{BitsPerSec, Bytes, Time};
 use forebay_wire::{Flags, FlowId, HostAddr, Kind, Packet};
 
@@ -41,7 +42,7 @@ impl Transport for RdmaConfig {
 
     /// Queue pairs begin with what depends on their path; without a base round-trip time they fall back on this.
     fn initial_window(&self) -> Bytes {
-        self.initial_window.unwrap_or(self.mtu)
+        self.first_window().unwrap_or(self.mtu)
     }
 
     fn needs(&self) -> &Needs {

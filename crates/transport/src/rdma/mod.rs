@@ -27,6 +27,6 @@ mod half;
 mod receiver;
 mod sender;
 
-pub use config::{Cap, RdmaConfig, Recovery};
+pub use config::RdmaConfig;
 pub use receiver::QpReceiver;
 pub use sender::QpSender;

@@ -3,9 +3,10 @@
 //! Source: the public HPCC simulator (go-back-N); Mittal et al., SIGCOMM 2018 (IRN); Zhu et al., SIGCOMM 2015 (DCQCN), section 3.2
 //! (CNPs).
 
-use super::{RdmaConfig, Recovery};
+use super::RdmaConfig;
 use crate::receiver::{Acks, Arrival, Ranges};
 use forebay_laws::flow::Echo;
+use forebay_settings::Recovery;
 use forebay_units::{Bytes, Time};
 use forebay_wire::{Ecn, Flags, FlowId, HostAddr, Kind, Packet, SackBlock};
 

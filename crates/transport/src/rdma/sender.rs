@@ -7,11 +7,12 @@
 mod answers;
 mod repair;
 
-use super::{Cap, RdmaConfig, Recovery};
+use super::RdmaConfig;
 use crate::scoreboard::{Scoreboard, Segment};
 use crate::sender::{Burst, FlowSpec, Wait, stamp};
 use forebay_laws::flow::{CaState, Flow, FlowAct, FlowEvent, FlowParams, FlowSeen, Totals, Window};
 use forebay_laws::{Acts, Start};
+use forebay_settings::{InflightCap, Recovery};
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
 use forebay_wire::{Ecn, Flags, FlowId, HostAddr, Kind, Packet};
 use repair::Repair;
@@ -97,16 +98,16 @@ impl QpSender {
     pub fn new(cfg: &RdmaConfig, spec: FlowSpec, law: &FlowParams, at: Start, now: Time) -> Self {
         let mut acts = Acts::default();
         let bdp = at.base_rtt.map(|base| at.line_rate.bytes_in(base).max(cfg.mtu));
-        let initial_window = cfg.initial_window.or(bdp).unwrap_or(at.initial_window);
+        let initial_window = cfg.first_window().or(bdp).unwrap_or(at.initial_window);
         let law = law.start(Start { initial_window, ..at }, &mut acts);
         let segments = (initial_window.get().min(spec.size.get()) / cfg.mtu.get()) as usize + 1;
         let mut sender = Self {
             totals: Totals { min_rtt: Span::MAX, ..Totals::default() },
             window: Window::from_bytes(initial_window),
-            cap: match cfg.cap {
-                Cap::None => MOST_UNANSWERED,
-                Cap::Bdp => bdp.map_or(MOST_UNANSWERED, Bytes::get),
-                Cap::Fixed(bytes) => bytes.get(),
+            cap: match cfg.max_inflight {
+                InflightCap::None => MOST_UNANSWERED,
+                InflightCap::Bdp => bdp.map_or(MOST_UNANSWERED, Bytes::get),
+                InflightCap::Fixed(bytes) => bytes.get(),
             }
             .min(MOST_UNANSWERED),
             written: spec.size.get(),

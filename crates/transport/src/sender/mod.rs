@@ -131,14 +131,14 @@ impl TcpSender {
         let needs = law.needs();
         let has_all = !needs.int && !needs.sent && needs.echo != Echo::Cnp;
         assert!(has_all, "TCP has neither telemetry nor CNPs, and says nothing of what leaves");
-        let segments = (cfg.initial_window.get().min(spec.size.get()) / cfg.mss()) as usize + 1;
+        let segments = (cfg.initial_window().get().min(spec.size.get()) / cfg.mss()) as usize + 1;
         let mut sender = Self {
             totals: Totals {
                 min_rtt: Span::MAX,
                 only_full_grows: !cfg.gentle_growth,
                 ..Totals::default()
             },
-            cwnd: cfg.initial_window.get(),
+            cwnd: cfg.initial_window().get(),
             ssthresh: u64::MAX,
             written: spec.size.get(),
             rwnd_end: cfg.first_window(),

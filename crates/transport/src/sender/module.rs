@@ -83,7 +83,7 @@ fn reducing(state: CaState) -> bool {
 
 /// The initial window in packets, at least one.
 fn initial_packets(cfg: &TcpConfig) -> u32 {
-    u32::try_from((cfg.initial_window.get() / cfg.mss()).max(1)).unwrap_or(u32::MAX)
+    u32::try_from((cfg.initial_window().get() / cfg.mss()).max(1)).unwrap_or(u32::MAX)
 }
 
 impl Control {

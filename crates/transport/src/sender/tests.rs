@@ -12,7 +12,7 @@ fn sender(cfg: &TcpConfig) -> TcpSender {
 fn sender_of(cfg: &TcpConfig, law: &str, size: Bytes) -> TcpSender {
     let at = Start {
         mss: cfg.mss,
-        initial_window: cfg.initial_window,
+        initial_window: cfg.initial_window(),
         line_rate: BitsPerSec::from_gbps(100),
         base_rtt: None,
         seed: 0,
@@ -235,7 +235,7 @@ fn a_dsack_after_reordering_widens_racks_window_once_per_round_trip() {
 
 #[test]
 fn newreno_holds_recovery_until_something_above_is_acknowledged() {
-    let cfg = TcpConfig { sack: false, timestamps: false, ..TcpConfig::default() };
+    let cfg = TcpConfig { timestamps: false, ..TcpConfig::default() }.with(|of| of.sack = false);
     let mut sender = sender(&cfg);
     assert_eq!(pull(&mut sender, &cfg, Time::ZERO), (10, 0));
     sender.on_ack(&cfg, at_us(90), &ack(1, &[]));
@@ -291,7 +291,8 @@ fn the_short_way_takes_no_sample_from_a_retransmission() {
 
 #[test]
 fn a_further_timeout_cuts_again_only_after_progress() {
-    let cfg = TcpConfig { tlp: false, frto: false, timestamps: false, ..TcpConfig::default() };
+    let cfg = TcpConfig { timestamps: false, ..TcpConfig::default() }
+        .with(|of| (of.tail_loss_probe, of.frto) = (false, false));
     for progress in [false, true] {
         let mut sender = sender(&cfg);
         pull(&mut sender, &cfg, Time::ZERO);

@@ -82,7 +82,7 @@ impl TcpSender {
     fn head_timeout(&self, cfg: &TcpConfig, now: Time) -> Time {
         let rto = self.timeout(cfg);
         let from = self.board.front().map_or(now, |head| head.sent);
-        cfg.timer_tick.expiry(now, from.saturating_add(rto).since(now).max(Span::from_ps(1)))
+        cfg.tick().expiry(now, from.saturating_add(rto).since(now).max(Span::from_ps(1)))
     }
 
     #[inline]
@@ -91,13 +91,13 @@ impl TcpSender {
         if srtt == Span::ZERO {
             return PROBE_INITIAL;
         }
-        srtt * 2 + if self.board.len() == 1 { cfg.rto_min } else { cfg.timer_tick.least_wait() }
+        srtt * 2 + if self.board.len() == 1 { cfg.rto_min } else { cfg.tick().least_wait() }
     }
 
     #[inline]
     fn may_probe(&self, cfg: &TcpConfig) -> bool {
         // One test instead of three: every ACK and every new segment takes it.
-        cfg.sack & cfg.tlp & matches!(self.totals.state, CaState::Open | CaState::Cwr)
+        cfg.sack & cfg.tail_loss_probe & matches!(self.totals.state, CaState::Open | CaState::Cwr)
     }
 
     /// After an ACK: a probe, if `quiet` (nothing is SACKed and no probe is open), else the timeout.
@@ -108,11 +108,11 @@ impl TcpSender {
         }
         if quiet && self.may_probe(cfg) {
             let wait = self.probe_timeout(cfg).min(self.timeout(cfg));
-            return self.set_timer(Timer::Probe, cfg.timer_tick.expiry(now, wait));
+            return self.set_timer(Timer::Probe, cfg.tick().expiry(now, wait));
         }
         let at = match self.timer {
             Timer::Probe | Timer::Reorder => self.head_timeout(cfg, now),
-            Timer::None | Timer::Rto => cfg.timer_tick.expiry(now, self.timeout(cfg)),
+            Timer::None | Timer::Rto => cfg.tick().expiry(now, self.timeout(cfg)),
         };
         self.set_timer(Timer::Rto, at);
     }
@@ -122,7 +122,7 @@ impl TcpSender {
     pub(super) fn arm_after_send(&mut self, cfg: &TcpConfig, now: Time) {
         let calm = self.calm || self.module.as_ref().is_some_and(|m| m.calm);
         if calm && self.may_probe(cfg) {
-            let at = cfg.timer_tick.expiry(now, self.probe_timeout(cfg));
+            let at = cfg.tick().expiry(now, self.probe_timeout(cfg));
             return self.set_timer(Timer::Probe, at.min(self.head_timeout(cfg, now)));
         }
         if matches!(self.timer, Timer::None) {
@@ -139,13 +139,13 @@ impl TcpSender {
 
     /// The full timeout from now on.
     pub(super) fn arm_rto(&mut self, cfg: &TcpConfig, now: Time) {
-        self.set_timer(Timer::Rto, cfg.timer_tick.expiry(now, self.timeout(cfg)));
+        self.set_timer(Timer::Rto, cfg.tick().expiry(now, self.timeout(cfg)));
     }
 
     /// RACK looks again in `wait`.
     pub(super) fn arm_reorder(&mut self, cfg: &TcpConfig, now: Time, wait: Span) {
-        let wait = (wait + cfg.timer_tick.least_wait()).min(self.timeout(cfg));
-        self.set_timer(Timer::Reorder, cfg.timer_tick.expiry(now, wait));
+        let wait = (wait + cfg.tick().least_wait()).min(self.timeout(cfg));
+        self.set_timer(Timer::Reorder, cfg.tick().expiry(now, wait));
     }
 
     #[cold]

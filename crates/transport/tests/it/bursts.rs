@@ -3,16 +3,14 @@
 
 use crate::common::{MSS, Pipe, config};
 use forebay_laws::flow::{CaState, FlowParams};
+use forebay_settings::QueueLength;
 use forebay_transport::{FlowSpec, TcpConfig, TcpSender};
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Flags, FlowId, HostAddr, Kind, Packet};
 
 fn tso(law: &str, window: u64) -> TcpConfig {
-    TcpConfig {
-        tso: Some(Bytes::new(65_536)),
-        initial_window: Bytes::new(window * MSS),
-        ..config(law)
-    }
+    TcpConfig { tso: Some(Bytes::new(65_536)), ..config(law) }
+        .with(|of| of.initial_window = QueueLength::Bytes(Bytes::new(window * MSS)))
 }
 
 fn at(us: u64) -> Time {
@@ -191,8 +189,8 @@ fn past_slow_start_the_window_is_stretched_by_a_fifth() {
 #[test]
 fn the_odd_end_of_a_super_packet_is_acknowledged_at_once() {
     let acks = |push_bursts: bool, window: u64| {
-        let cfg =
-            TcpConfig { push_bursts, delayed_ack: true, quick_acks: 0, ..tso("reno", window) };
+        let cfg = TcpConfig { push_bursts, ..tso("reno", window) }
+            .with(|of| (of.delayed_ack, of.quick_acks) = (true, 0));
         let mut pipe = Pipe::new(cfg, "reno", Bytes::new(1_000 * MSS), Span::from_us(100)).nic(10);
         pipe.run_until(at(70)); // the first window has arrived, its ACKs have not
         let pushed = pipe.arrived.iter().filter(|(_, p)| p.flags.has(Flags::PSH)).count();

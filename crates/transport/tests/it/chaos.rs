@@ -2,7 +2,7 @@
 
 use crate::common::{Fate, MSS, Pipe, config};
 use forebay_laws::flow::FlowParams;
-use forebay_transport::Tick;
+use forebay_settings::QueueLength;
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::Packet;
@@ -99,7 +99,7 @@ proptest! {
         let mut law = FlowParams::new(case.law).unwrap();
         let mut cfg = config(case.law);
         let on = |bit: u32| case.options >> bit & 1 == 1;
-        (cfg.sack, cfg.tlp, cfg.prr) = (on(0) || on(1), on(2), on(3));
+        (cfg.sack, cfg.tail_loss_probe, cfg.prr) = (on(0) || on(1), on(2), on(3));
         (cfg.frto, cfg.timestamps, cfg.delayed_ack, cfg.idle_restart) = (on(4), on(5), on(6), on(7));
         if case.law == "dctcp" && on(8) {
             law.set("prr_on_ce", "true").unwrap();
@@ -110,10 +110,10 @@ proptest! {
         cfg.pacing = on(13);
         (cfg.sack_compression, cfg.gentle_growth) = (on(14), on(15));
         cfg.adaptive_delayed_ack = on(17);
-        cfg.timer_tick = if on(18) { Tick::of(Span::from_ms(1 + 9 * u64::from(on(19)))) } else { Tick::EXACT };
+        cfg.timer_tick = if on(18) { Span::from_ms(1 + 9 * u64::from(on(19))) } else { Span::ZERO };
         cfg.needs = law.needs();
         cfg.needs.stamps = on(16);
-        cfg.initial_window = Bytes::new(case.window * MSS);
+        cfg.initial_window = QueueLength::Bytes(Bytes::new(case.window * MSS));
         cfg.receive_window = case.receive.map(Bytes::new);
         cfg.rto_min = if on(9) { Span::from_ms(200) } else { Span::from_us(500) };
         let open = !case.writes.is_empty();

@@ -7,7 +7,8 @@ use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{FlowId, HostAddr, Packet};
 
 fn compressing() -> TcpConfig {
-    TcpConfig { delayed_ack: true, quick_acks: 0, sack_compression: true, ..config("reno") }
+    TcpConfig { sack_compression: true, ..config("reno") }
+        .with(|of| (of.delayed_ack, of.quick_acks) = (true, 0))
 }
 
 struct Holes {

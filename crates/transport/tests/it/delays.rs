@@ -22,7 +22,7 @@ fn segment(k: u64, left_us: u32) -> Packet {
 
 #[test]
 fn an_ack_tells_how_long_the_newest_data_was_under_way_and_waited() {
-    let cfg = TcpConfig { delayed_ack: true, quick_acks: 0, ..asking() };
+    let cfg = asking().with(|of| (of.delayed_ack, of.quick_acks) = (true, 0));
     let mut receiver = receiver(&cfg);
     assert_eq!(receiver.on_data(&cfg, at_us(100), &segment(0, 40)), [None, None]);
     let ack = receiver.on_data(&cfg, at_us(130), &segment(1, 60))[1].unwrap();

@@ -2,7 +2,8 @@
 
 use crate::common::{Fate, MSS, Pipe, at_us, config, start, us};
 use forebay_laws::flow::FlowParams;
-use forebay_transport::{FlowSpec, TcpConfig, TcpReceiver, TcpSender, Tick};
+use forebay_settings::QueueLength;
+use forebay_transport::{FlowSpec, TcpConfig, TcpReceiver, TcpSender};
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Flags, FlowId, HostAddr, Kind, Packet};
 
@@ -16,7 +17,7 @@ fn the_receive_window_bounds_the_flight() {
     for window in few.into_iter().chain([100_000_000]) {
         let mut cfg = config("reno");
         cfg.receive_window = Some(Bytes::new(window));
-        cfg.initial_window = Bytes::new(window / 2);
+        cfg.initial_window = QueueLength::Bytes(Bytes::new(window / 2));
         let mut pipe = Pipe::new(cfg, "reno", Bytes::new(3 * window), RTT);
         let mut most = 0;
         while !pipe.sender.finished() {
@@ -32,7 +33,7 @@ fn the_receive_window_bounds_the_flight() {
 #[test]
 fn an_autotuned_window_follows_what_was_read_up_to_its_limit() {
     let mut cfg = config("reno");
-    cfg.initial_window = Bytes::new(4_000 * MSS);
+    cfg.initial_window = QueueLength::Bytes(Bytes::new(4_000 * MSS));
     cfg.receive_window = Some(Bytes::new(32 << 10));
     cfg.receive_window_max = Some(Bytes::new(512 << 10));
     let mut pipe = Pipe::new(cfg, "reno", Bytes::new(4_000 * MSS), RTT);
@@ -142,15 +143,16 @@ fn ack_times(cfg: &TcpConfig, way_ms: u64, arrivals: &[u64]) -> Vec<f64> {
 }
 
 fn delaying() -> TcpConfig {
-    TcpConfig { delayed_ack: true, quick_acks: 0, ..config("reno") }
+    config("reno").with(|of| (of.delayed_ack, of.quick_acks) = (true, 0))
 }
 
 #[test]
 fn the_time_for_which_an_ack_waits_is_a_setting_and_ends_on_a_tick() {
-    let cfg = |timeout, tick_ms| TcpConfig {
-        delayed_ack_timeout: Span::from_ms(timeout),
-        timer_tick: Tick::of(Span::from_ms(tick_ms)),
-        ..delaying()
+    let cfg = |timeout, tick_ms| {
+        delaying().with(|of| {
+            of.delayed_ack_timeout = Span::from_ms(timeout);
+            of.timer_tick = Span::from_ms(tick_ms);
+        })
     };
     assert_eq!(ack_times(&cfg(40, 0), 0, &[1]), [41.0]);
     assert_eq!(ack_times(&cfg(25, 0), 0, &[1]), [26.0]);
@@ -160,7 +162,7 @@ fn the_time_for_which_an_ack_waits_is_a_setting_and_ends_on_a_tick() {
 
 #[test]
 fn the_delayed_ack_timer_adapts_within_a_round_trip() {
-    let cfg = TcpConfig { adaptive_delayed_ack: true, ..delaying() };
+    let cfg = delaying().with(|of| of.adaptive_delayed_ack = true);
     // Close together, and wherever the round trip is short: 40 ms.
     assert_eq!(ack_times(&cfg, 1, &[1, 101, 201]), [41.0, 141.0, 241.0]);
     // A wait that runs out doubles: 80 ms, then 160 ms, of which a segment after 100 ms takes half and adds the gap.
@@ -174,12 +176,12 @@ fn the_delayed_ack_timer_adapts_within_a_round_trip() {
 
 #[test]
 fn after_a_gap_longer_than_a_timeout_acks_leave_at_once() {
-    let cfg = TcpConfig { adaptive_delayed_ack: true, quick_acks: 2, ..delaying() };
+    let cfg = delaying().with(|of| (of.adaptive_delayed_ack, of.quick_acks) = (true, 2));
     assert_eq!(
         ack_times(&cfg, 1, &[1, 2, 3, 300, 301, 302]),
         [1.0, 2.0, 43.0, 300.0, 301.0, 342.0]
     );
-    let cfg = TcpConfig { adaptive_delayed_ack: false, ..cfg };
+    let cfg = cfg.with(|of| of.adaptive_delayed_ack = false);
     assert_eq!(ack_times(&cfg, 1, &[1, 2, 3, 300]), [1.0, 2.0, 43.0, 340.0]);
 }
 
@@ -272,7 +274,7 @@ fn duplicates_are_reported_wherever_they_lie() {
 #[test]
 fn lost_acks_cost_nothing_but_clocking() {
     let mut cfg = config("reno");
-    cfg.initial_window = Bytes::new(40 * MSS);
+    cfg.initial_window = QueueLength::Bytes(Bytes::new(40 * MSS));
     let mut pipe = Pipe::new(cfg, "reno", Bytes::new(2_000 * MSS), RTT)
         .nic(100)
         .ack(|_, n| if n % 4 == 3 { Fate::Pass } else { Fate::Drop });
@@ -334,8 +336,9 @@ fn pacing_shuts_and_opens_the_gate() {
 fn a_window_that_the_receiver_limits_stops_where_its_kernel_stopped_it() {
     let reached = |gentle_growth: bool, tso: Option<Bytes>| {
         let receive_window = Some(Bytes::new(64 << 10));
-        let cfg =
-            forebay_transport::TcpConfig { gentle_growth, tso, receive_window, ..config("reno") };
+        let cfg = forebay_transport::TcpConfig { tso, ..config("reno") }.with(|of| {
+            (of.gentle_growth, of.receive_window) = (gentle_growth, receive_window);
+        });
         let mut pipe = Pipe::new(cfg, "reno", Bytes::new(4_000 * MSS), RTT).nic(100);
         pipe.finish();
         pipe.sender.cwnd().get() / MSS

@@ -2,6 +2,7 @@
 
 use crate::common::{Fate, MSS, Pipe, at_us, config};
 use forebay_laws::flow::{CaState, Echo, FlowParams, Needs};
+use forebay_settings::QueueLength;
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Ecn, Flags, FlowId, HostAddr, Kind, Packet};
 
@@ -93,7 +94,7 @@ fn classic() -> Pipe {
     law.set("ecn", "true").unwrap();
     let mut cfg = config("reno");
     cfg.needs = law.needs();
-    cfg.initial_window = Bytes::new(20 * MSS);
+    cfg.initial_window = QueueLength::Bytes(Bytes::new(20 * MSS));
     Pipe::with_spec(cfg, &law, Bytes::new(3_000 * MSS), false, RTT).nic(100)
 }
 
@@ -120,7 +121,7 @@ fn one_reduction_per_window_walked_by_prr() {
 #[test]
 fn a_law_with_its_own_cwr_has_its_window_at_once() {
     let mut cfg = config("dctcp");
-    cfg.initial_window = Bytes::new(20 * MSS);
+    cfg.initial_window = QueueLength::Bytes(Bytes::new(20 * MSS));
     let mut pipe = Pipe::new(cfg, "dctcp", Bytes::new(3_000 * MSS), RTT)
         .nic(100)
         .data(|_, n| if n == 0 { Fate::Mark } else { Fate::Pass });
@@ -141,7 +142,7 @@ fn loss_in_a_marked_window_halves_once_more_only_under_dctcp() {
         }
         let mut cfg = config(law);
         cfg.needs = params.needs();
-        cfg.initial_window = Bytes::new(64 * MSS);
+        cfg.initial_window = QueueLength::Bytes(Bytes::new(64 * MSS));
         let mut pipe = Pipe::with_spec(cfg, &params, Bytes::new(3_000 * MSS), false, RTT)
             .nic(100)
             .data(|_, n| match n {

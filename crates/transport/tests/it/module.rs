@@ -177,7 +177,7 @@ impl Recorded {
     }
 
     fn config(&self) -> TcpConfig {
-        TcpConfig { needs: self.law.needs(), delayed_ack: false, ..TcpConfig::default() }
+        TcpConfig { needs: self.law.needs(), ..TcpConfig::default() }
     }
 
     /// A closed flow of so many segments.
@@ -242,7 +242,7 @@ fn a_loss_is_disorder_first_then_recovery_and_ends_before_the_window_takes_the_t
 #[test]
 fn a_timeout_asks_for_the_threshold_before_the_event_and_the_state() {
     let recorded = Recorded::new(ALL, None);
-    let cfg = TcpConfig { tlp: false, ..recorded.config() };
+    let cfg = recorded.config().with(|of| of.tail_loss_probe = false);
     let mut pipe = recorded.pipe(cfg, 3).drop_data(&[0, 1, 2]);
     pipe.finish();
     assert_eq!(pipe.sender.timeouts(), 1);
@@ -260,7 +260,7 @@ fn a_timeout_asks_for_the_threshold_before_the_event_and_the_state() {
 #[test]
 fn a_needless_timeout_is_undone_before_the_state_opens() {
     let recorded = Recorded::new(ALL, None);
-    let cfg = TcpConfig { tlp: false, ..recorded.config() };
+    let cfg = recorded.config().with(|of| of.tail_loss_probe = false);
     let late = |_: &forebay_wire::Packet, n: u64| {
         if n < 3 { Fate::Late(Span::from_ms(1500)) } else { Fate::Pass }
     };
@@ -356,7 +356,7 @@ fn a_window_of_0_that_a_later_callback_of_the_event_raises_is_no_fault() {
             _ => &[("event Loss", 0)],
         };
         let recorded = Recorded::with_windows(ALL, None, windows);
-        let cfg = TcpConfig { tlp: false, ..recorded.config() };
+        let cfg = recorded.config().with(|of| of.tail_loss_probe = false);
         let mut pipe = recorded.pipe(cfg, 3).drop_data(&[0, 1, 2]);
         pipe.finish();
         assert_eq!(pipe.sender.timeouts(), 1, "{call}");
@@ -367,7 +367,7 @@ fn a_window_of_0_that_a_later_callback_of_the_event_raises_is_no_fault() {
 fn a_window_of_0_at_the_end_of_an_event_ends_the_run() {
     let last = |windows: &'static [(&'static str, u32)], drops: &[u64]| {
         let recorded = Recorded::with_windows(ALL, None, windows);
-        let cfg = TcpConfig { tlp: false, ..recorded.config() };
+        let cfg = recorded.config().with(|of| of.tail_loss_probe = false);
         let pipe = recorded.pipe(cfg, 3).drop_data(drops);
         ends_at_zero(&recorded, pipe).pop().expect("it was called")
     };
@@ -405,10 +405,10 @@ fn trace(cfg: TcpConfig, law: &FlowParams) -> Vec<(Time, u64, bool)> {
 #[test]
 fn reno_as_a_module_sends_the_packets_of_the_law() {
     let law = FlowParams::new("reno").expect("a law");
-    for recovery in [TcpConfig::default(), TcpConfig { sack: false, ..TcpConfig::default() }] {
+    for recovery in [TcpConfig::default(), TcpConfig::default().with(|of| of.sack = false)] {
         for delayed_ack in [false, true] {
             let recorded = Recorded::new(ALL, None);
-            let cfg = TcpConfig { delayed_ack, ..recovery.clone() };
+            let cfg = recovery.clone().with(|of| of.delayed_ack = delayed_ack);
             let (theirs, ours) = (trace(cfg.clone(), &law), trace(cfg, &recorded.law));
             let differs = theirs.iter().zip(&ours).position(|(a, b)| a != b);
             let said = format!("sack {}, delayed {delayed_ack}", recovery.sack);

@@ -4,7 +4,8 @@
 
 use forebay_laws::Start;
 use forebay_laws::flow::{Echo, FlowParams, Needs};
-use forebay_transport::rdma::{Cap, QpReceiver, QpSender, RdmaConfig, Recovery};
+use forebay_settings::{InflightCap, QueueLength, Recovery};
+use forebay_transport::rdma::{QpReceiver, QpSender, RdmaConfig};
 use forebay_transport::{Arrival, FlowSpec};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use forebay_wire::{Ecn, Flags, FlowId, HostAddr, Kind, Packet};
@@ -30,6 +31,16 @@ fn start(base_rtt: Span) -> Start {
 
 fn law(name: &str) -> FlowParams {
     FlowParams::new(name).unwrap()
+}
+
+/// Packets of 1,000 B with a header of 48 B.
+fn config() -> RdmaConfig {
+    RdmaConfig { header: Bytes::new(48), ..RdmaConfig::default() }
+}
+
+/// With at most so many bytes under way.
+fn capped(cfg: RdmaConfig, bytes: u64) -> RdmaConfig {
+    cfg.with(|of| of.max_inflight = InflightCap::Fixed(Bytes::new(bytes)))
 }
 
 fn qp(cfg: &RdmaConfig, name: &str, size: u64) -> QpSender {
@@ -160,7 +171,7 @@ fn whole(_: &Packet, _: u64) -> Fate {
 #[test]
 fn a_lone_flow_of_any_size_leaves_back_to_back() {
     for size in [1, 999, 1_000, 1_001, 64_000, 1_000_000] {
-        let mut cable = Cable::new(RdmaConfig::default(), "dcqcn", size, whole);
+        let mut cable = Cable::new(config(), "dcqcn", size, whole);
         cable.run(at(1_000_000));
         let packets = size.div_ceil(1_000);
         let wire = Bytes::new(size + 48 * packets);
@@ -173,7 +184,7 @@ fn a_lone_flow_of_any_size_leaves_back_to_back() {
 /// When the first thousand packets of a flow of this rate leave, in ps.
 fn departures(rate: BitsPerSec) -> Vec<u64> {
     // TIMELY sets a rate and nothing else; its start says which.
-    let cfg = RdmaConfig::default();
+    let cfg = config();
     let mut params = law("timely");
     params.set("start", &format!("{}", rate.get() as f64 / LINE.get() as f64)).unwrap();
     let spec = FlowSpec {
@@ -213,7 +224,7 @@ fn a_cut_moves_the_departure_that_is_pending() {
     // The paper's DCQCN halves its rate with the first CNP: the packet after it leaves 1,048 B at 50 Gb/s after the one before.
     let mut paper = law("dcqcn");
     paper.set("timers", "paper").unwrap();
-    let cfg = RdmaConfig { needs: paper.needs(), ..RdmaConfig::default() };
+    let cfg = RdmaConfig { needs: paper.needs(), ..config() };
     let mut sender = qp_under(&cfg, &paper, 1 << 40);
     let cnp = Packet { kind: Kind::Cnp, ..Packet::default() };
     assert!(sender.next_packet(&cfg, at(1)).is_some());
@@ -239,7 +250,7 @@ fn cnps_keep_their_interval_and_are_no_acks() {
         Kind::Data => Fate::Marked,
         _ => Fate::Arrives,
     };
-    let mut cable = Cable::new(RdmaConfig::default(), "dcqcn", 10_000_000, mark);
+    let mut cable = Cable::new(config(), "dcqcn", 10_000_000, mark);
     cable.run(at(300));
     let cnps = cable.kinds(Kind::Cnp);
     assert_eq!(cnps.len(), 6, "at 4, 54 ... 254 us, and {cnps:?}");
@@ -256,7 +267,7 @@ fn go_back_n_reports_a_gap_once_and_sends_everything_from_it_again() {
         Kind::Data if n == 10 => Fate::Lost,
         _ => Fate::Arrives,
     };
-    let mut cable = Cable::new(RdmaConfig::default(), "dcqcn", 200_000, lose);
+    let mut cable = Cable::new(config(), "dcqcn", 200_000, lose);
     cable.run(at(1_000_000));
     assert_eq!(cable.kinds(Kind::Nack).len(), 1);
     // Between the loss and the rewind: the time of one round trip and the packet after the lost one.
@@ -274,7 +285,7 @@ fn repetitions_measure_the_round_trip() {
         Kind::Data if n == 0 => Fate::Lost,
         _ => Fate::Arrives,
     };
-    let mut cable = Cable::new(RdmaConfig::default(), "timely", 10_000, first_lost);
+    let mut cable = Cable::new(config(), "timely", 10_000, first_lost);
     cable.run(at(1_000_000));
     let sender = &cable.sender;
     assert_eq!((sender.retransmits(), sender.timeouts()), (10, 0));
@@ -285,7 +296,7 @@ fn repetitions_measure_the_round_trip() {
         Kind::Ack if n == 0 => Fate::Late(Span::from_us(3_999)),
         _ => Fate::Arrives,
     };
-    let mut cable = Cable::new(RdmaConfig::default(), "timely", 1_000, answer_late);
+    let mut cable = Cable::new(config(), "timely", 1_000, answer_late);
     cable.run(at(1_000_000));
     assert_eq!((cable.sender.retransmits(), cable.sender.timeouts()), (1, 1));
     assert_eq!(cable.sender.totals().min_rtt, Span::MAX);
@@ -298,11 +309,8 @@ fn a_lost_nack_is_told_again_and_a_lost_tail_times_out() {
         Kind::Nack => Fate::Late(Span::from_ms(30)),
         _ => Fate::Arrives,
     };
-    let cfg = RdmaConfig {
-        timeout: Span::from_ms(20),
-        timeout_few: Span::from_ms(20),
-        ..RdmaConfig::default()
-    };
+    let cfg =
+        config().with(|of| (of.timeout, of.timeout_few) = (Span::from_ms(20), Span::from_ms(20)));
     let mut cable = Cable::new(cfg.clone(), "dcqcn", 100_000_000, lose);
     cable.run(at(3_000));
     // 500 us later the gap is reported again; that NACK is late as well, and so on.
@@ -314,7 +322,7 @@ fn a_lost_nack_is_told_again_and_a_lost_tail_times_out() {
         _ => Fate::Arrives,
     };
     for recovery in [Recovery::GoBackN, Recovery::Selective] {
-        let cfg = RdmaConfig { recovery, ..RdmaConfig::default() };
+        let cfg = config().with(|of| of.recovery = recovery);
         let mut cable = Cable::new(cfg, "dcqcn", 10_000, tail);
         cable.run(at(1_000_000));
         assert_eq!((cable.sender.timeouts(), cable.sender.retransmits()), (1, 1), "{recovery:?}");
@@ -331,7 +339,7 @@ fn go_back_0_sends_the_whole_message_again() {
         _ => Fate::Arrives,
     };
     for (recovery, again) in [(Recovery::GoBackN, 6), (Recovery::GoBackZero, 10)] {
-        let cfg = RdmaConfig { recovery, ..RdmaConfig::default() };
+        let cfg = config().with(|of| of.recovery = recovery);
         let mut cable = Cable::new(cfg, "dcqcn", 10_000, fifth);
         cable.run(at(1_000));
         assert!(cable.done.is_some() && cable.receiver.complete());
@@ -360,7 +368,7 @@ fn every_256th_packet_lost_is_a_livelock_with_go_back_0() {
     };
     for (recovery, ends) in [(Recovery::GoBackN, true), (Recovery::GoBackZero, false)] {
         let cfg =
-            RdmaConfig { recovery, nack_interval: Span::from_us(20), ..RdmaConfig::default() };
+            config().with(|of| (of.recovery, of.nack_interval) = (recovery, Span::from_us(20)));
         let mut cable = Cable::new(cfg, "dcqcn", 4_000_000, every);
         cable.run(at(50_000));
         assert_eq!(cable.done.is_some(), ends, "{recovery:?}");
@@ -382,14 +390,12 @@ fn efficiency(recovery: Recovery, loss: f64, window: u64) -> f64 {
         let unlucky = ((state >> 11) as f64) < loss * (1u64 << 53) as f64;
         if packet.kind == Kind::Data && unlucky { Fate::Lost } else { Fate::Arrives }
     };
-    let cfg = RdmaConfig {
-        recovery,
-        cap: Cap::Fixed(Bytes::new(window * 1_000)),
-        timeout: Span::from_us(320),
-        timeout_few: Span::from_us(320),
-        nack_interval: Span::from_us(40),
-        ..RdmaConfig::default()
-    };
+    let cfg = config().with(|of| {
+        of.recovery = recovery;
+        of.max_inflight = InflightCap::Fixed(Bytes::new(window * 1_000));
+        (of.timeout, of.timeout_few) = (Span::from_us(320), Span::from_us(320));
+        of.nack_interval = Span::from_us(40);
+    });
     let size = 40_000_000;
     let mut cable = Cable::new(cfg, "dcqcn", size, lose);
     cable.run(at(10_000_000));
@@ -416,14 +422,11 @@ fn selective_repeat_sends_only_what_is_missing_and_bounds_the_flight() {
         Kind::Data if [10, 12, 13, 30].contains(&n) => Fate::Lost,
         _ => Fate::Arrives,
     };
-    let cfg = RdmaConfig {
-        recovery: Recovery::Selective,
-        cap: Cap::Bdp,
-        timeout: Span::from_us(320),
-        timeout_few: Span::from_us(100),
-        few: 3,
-        ..RdmaConfig::default()
-    };
+    let cfg = config().with(|of| {
+        (of.recovery, of.max_inflight) = (Recovery::Selective, InflightCap::Bdp);
+        (of.timeout, of.timeout_few) = (Span::from_us(320), Span::from_us(100));
+        of.few = 3;
+    });
     let mut cable = Cable::new(cfg, "dcqcn", 500_000, lose);
     cable.run(at(1_000_000));
     assert_eq!((cable.sender.retransmits(), cable.sender.timeouts()), (4, 0));
@@ -446,7 +449,7 @@ fn first_flight(sender: &mut QpSender, cfg: &RdmaConfig) -> u64 {
 #[test]
 fn the_cap_counts_the_packet_that_leaves() {
     for (cap, packets) in [(1, 1), (999, 1), (5_000, 5), (5_001, 5), (5_999, 5), (6_000, 6)] {
-        let cfg = RdmaConfig { cap: Cap::Fixed(Bytes::new(cap)), ..RdmaConfig::default() };
+        let cfg = capped(config(), cap);
         let mut sender = qp(&cfg, "reno", 1_000_000);
         assert_eq!(first_flight(&mut sender, &cfg), packets, "{cap} B may be under way");
     }
@@ -455,11 +458,8 @@ fn the_cap_counts_the_packet_that_leaves() {
 /// Slow start ends at twice what is in flight, as in Linux; beyond that a window must be full to grow.
 #[test]
 fn a_window_above_the_cap_does_not_grow() {
-    let cfg = RdmaConfig {
-        cap: Cap::Fixed(Bytes::new(10_000)),
-        initial_window: Some(Bytes::new(1_000)),
-        ..RdmaConfig::default()
-    };
+    let cfg = capped(config(), 10_000)
+        .with(|of| of.initial_window = Some(QueueLength::Bytes(Bytes::new(1_000))));
     let mut cable = Cable::new(cfg, "reno", 4_000_000, whole);
     cable.run(at(1_000_000));
     let window = cable.sender.window().get();
@@ -470,7 +470,8 @@ fn a_window_above_the_cap_does_not_grow() {
 fn the_shorter_timeout_is_for_few_packets_and_no_more() {
     for few in 0..5 {
         let (timeout, timeout_few) = (Span::from_ms(4), Span::from_us(100));
-        let cfg = RdmaConfig { few, timeout, timeout_few, ..RdmaConfig::default() };
+        let cfg =
+            config().with(|of| (of.few, of.timeout, of.timeout_few) = (few, timeout, timeout_few));
         let mut sender = qp(&cfg, "dcqcn", 4_000);
         assert_eq!(first_flight(&mut sender, &cfg), 4);
         for (acked, left) in [(1, 3), (2, 2), (3, 1)] {
@@ -485,9 +486,9 @@ fn the_shorter_timeout_is_for_few_packets_and_no_more() {
 /// Offsets of segments have 32 bits: a sender whose answers take long must not go round.
 #[test]
 fn no_queue_pair_has_more_than_2_gib_without_an_answer() {
-    let cfg = RdmaConfig { mtu: Bytes::new(60_000), ..RdmaConfig::default() };
-    for cap in [Cap::None, Cap::Fixed(Bytes::new(1 << 40))] {
-        let cfg = RdmaConfig { cap, ..cfg.clone() };
+    let cfg = RdmaConfig { mtu: Bytes::new(60_000), ..config() };
+    for cap in [InflightCap::None, InflightCap::Fixed(Bytes::new(1 << 40))] {
+        let cfg = cfg.clone().with(|of| of.max_inflight = cap);
         let mut sender = qp(&cfg, "dcqcn", 8_000_000_000);
         let mut now = 1;
         let sent = std::iter::from_fn(|| {
@@ -502,12 +503,8 @@ fn no_queue_pair_has_more_than_2_gib_without_an_answer() {
 
 #[test]
 fn of_what_is_sent_again_the_last_packet_asks_for_an_ack() {
-    let cfg = RdmaConfig {
-        recovery: Recovery::Selective,
-        cap: Cap::Fixed(Bytes::new(5_000)),
-        ack_every: 16,
-        ..RdmaConfig::default()
-    };
+    let cfg =
+        capped(config(), 5_000).with(|of| (of.recovery, of.ack_every) = (Recovery::Selective, 16));
     let mut sender = qp(&cfg, "dcqcn", 1_000_000);
     let flight: Vec<Packet> = (0..5).filter_map(|_| sender.next_packet(&cfg, at(1))).collect();
     // The fourth packet came and none before it: three are missing, and the cap lets nothing new go.
@@ -526,11 +523,11 @@ fn of_what_is_sent_again_the_last_packet_asks_for_an_ack() {
 
 #[test]
 fn acks_may_speak_for_several_packets_but_never_stall_a_window() {
-    let cfg = RdmaConfig { ack_every: 16, ..RdmaConfig::default() };
+    let cfg = config().with(|of| of.ack_every = 16);
     let mut cable = Cable::new(cfg.clone(), "dcqcn", 1_000_000, whole);
     cable.run(at(1_000_000));
     assert!(cable.left[1] <= 64 && cable.sender.timeouts() == 0, "{} ACKs", cable.left[1]);
-    let narrow = RdmaConfig { cap: Cap::Fixed(Bytes::new(5_000)), ..cfg };
+    let narrow = capped(cfg, 5_000);
     let mut cable = Cable::new(narrow, "dcqcn", 1_000_000, whole);
     cable.run(at(1_000_000));
     assert_eq!(cable.sender.timeouts(), 0, "the last packet of a window requests its ACK");
@@ -543,7 +540,7 @@ fn exact_echo_and_rounds_reach_a_law_of_marks() {
         Kind::Data if n < 112 => Fate::Marked,
         _ => Fate::Arrives,
     };
-    let mut cable = Cable::new(RdmaConfig::default(), "dctcp", 1_000_000, mark);
+    let mut cable = Cable::new(config(), "dctcp", 1_000_000, mark);
     let before = cable.sender.window().get();
     assert_eq!(before, 9 * 100_000 / 8, "starts with a bandwidth-delay product");
     cable.run(at(6));
@@ -572,15 +569,10 @@ proptest! {
             Some(4 | 5) => Fate::Marked,
             _ => Fate::Arrives,
         };
-        let cfg = RdmaConfig {
-            recovery,
-            cap: Cap::Fixed(Bytes::new(cap * 1_000)),
-            timeout: Span::from_us(400),
-            timeout_few: Span::from_us(300),
-            few: 3,
-            ack_every,
-            ..RdmaConfig::default()
-        };
+        let cfg = capped(config(), cap * 1_000).with(|of| {
+            (of.timeout, of.timeout_few) = (Span::from_us(400), Span::from_us(300));
+            (of.recovery, of.few, of.ack_every) = (recovery, 3, ack_every);
+        });
         let mut cable = Cable::new(cfg, name, size, fate);
         cable.run(at(60_000_000));
         prop_assert!(cable.done.is_some(), "not done after a minute");
@@ -617,7 +609,7 @@ fn posted<F: FnMut(&Packet, u64) -> Fate>(cfg: RdmaConfig, messages: &[u64], fat
 /// Three messages of 256 B and one of 2,500 B: six packets, none with bytes of two.
 #[test]
 fn messages_share_no_packet() {
-    let cable = posted(RdmaConfig::default(), &[256, 256, 2_500, 256], whole);
+    let cable = posted(config(), &[256, 256, 2_500, 256], whole);
     let data = cable.seen.iter().filter(|(_, packet)| packet.kind == Kind::Data);
     let packets: Vec<_> =
         data.map(|(_, packet)| (packet.seq, u64::from(packet.size) - 48)).collect();
@@ -642,7 +634,7 @@ proptest! {
             _ => Fate::Arrives,
         };
         let few = Span::from_us(300);
-        let cfg = RdmaConfig { recovery, timeout: few, timeout_few: few, ..RdmaConfig::default() };
+        let cfg = config().with(|of| (of.recovery, of.timeout, of.timeout_few) = (recovery, few, few));
         let cable = posted(cfg, &messages, fate);
         prop_assert!(cable.done.is_some() && cable.receiver.complete());
         let mut end = 0;

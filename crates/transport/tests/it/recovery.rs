@@ -2,6 +2,7 @@
 
 use crate::common::{Fate, MSS, Pipe, at_us, config, us};
 use forebay_laws::flow::CaState;
+use forebay_settings::QueueLength;
 use forebay_transport::TcpConfig;
 use forebay_units::{Bytes, Span};
 
@@ -10,7 +11,7 @@ const RTT: Span = Span::from_us(100);
 /// Per-packet ACKs, an initial window of `window` segments.
 fn with_window(window: u64) -> TcpConfig {
     let mut cfg = config("reno");
-    cfg.initial_window = Bytes::new(window * MSS);
+    cfg.initial_window = QueueLength::Bytes(Bytes::new(window * MSS));
     cfg
 }
 
@@ -72,7 +73,7 @@ fn without_rack_the_third_segment_above_a_hole_condemns_it() {
 fn without_rack_a_lost_retransmission_is_known_by_the_data_that_overtakes_it() {
     for (rack, segments, timeouts) in [(true, 200, 0), (false, 200, 0), (false, 20, 1)] {
         let mut cfg = with_window(20);
-        (cfg.rack, cfg.tlp) = (rack, false);
+        (cfg.rack, cfg.tail_loss_probe) = (rack, false);
         let mut lost = 0;
         let mut pipe = Pipe::new(cfg, "reno", Bytes::new(segments * MSS), RTT).data(move |p, _| {
             let hit = p.seq == 10 * MSS && lost < 2;
@@ -161,7 +162,7 @@ fn a_delay_spike_makes_a_timeout_that_frto_takes_back() {
     for timestamps in [false, true] {
         let mut cfg = config("reno");
         cfg.timestamps = timestamps;
-        cfg.tlp = false;
+        cfg.tail_loss_probe = false;
         let mut pipe =
             Pipe::new(cfg, "reno", Bytes::new(500 * MSS), RTT)
                 // One window of ACKs comes 300 ms late.
@@ -185,7 +186,7 @@ fn a_path_that_holds_everything_back_is_told_from_loss_by_two_new_segments() {
     // was retransmitted, the second one data that was not.
     for frto in [true, false] {
         let mut cfg = config("reno");
-        (cfg.timestamps, cfg.tlp, cfg.frto) = (false, false, frto);
+        (cfg.timestamps, cfg.tail_loss_probe, cfg.frto) = (false, false, frto);
         let until = 300_000_000_000u64;
         let mut pipe = Pipe::new(cfg, "reno", Bytes::new(500 * MSS), RTT).data(move |p, n| {
             let sent_ns = u64::from(p.stamp);
@@ -225,7 +226,7 @@ fn what_left_after_the_newest_delivered_segment_is_not_condemned() {
 #[test]
 fn without_frto_and_stamps_a_spurious_timeout_stands_until_dsacks_clear_it() {
     let mut cfg = config("reno");
-    (cfg.timestamps, cfg.tlp, cfg.frto) = (false, false, false);
+    (cfg.timestamps, cfg.tail_loss_probe, cfg.frto) = (false, false, false);
     let mut pipe = Pipe::new(cfg, "reno", Bytes::new(500 * MSS), RTT).ack(|_, n| {
         if (70..150).contains(&n) { Fate::Late(Span::from_ms(300)) } else { Fate::Pass }
     });

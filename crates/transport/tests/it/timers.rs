@@ -2,7 +2,6 @@
 
 use crate::common::{Fate, MSS, Pipe, at_us, config, us};
 use forebay_laws::flow::{CaState, FlowParams};
-use forebay_transport::{TcpConfig, Tick};
 use forebay_units::{Bytes, Span};
 
 const RTT: Span = Span::from_us(100);
@@ -63,7 +62,7 @@ fn timers_expire_on_ticks() {
     // 250 Hz. The segments leave at 1 ms, within the first jiffy.
     let ticking = |burst, lose| {
         let (mut pipe, sent) = tail_loss(burst, lose);
-        pipe.cfg.timer_tick = Tick::of(Span::from_ms(4));
+        pipe.cfg.timer_tick = Span::from_ms(4);
         pipe.finish();
         us(pipe.sent[(sent + burst) as usize].at)
     };
@@ -76,10 +75,10 @@ fn timers_expire_on_ticks() {
 #[test]
 fn a_timeout_is_a_number_of_ticks() {
     let mut pipe = bounded();
-    pipe.cfg.timer_tick = Tick::of(Span::from_ms(10));
+    pipe.cfg.timer_tick = Span::from_ms(10);
     pipe.run_until(at_us(1_500));
     assert_eq!(pipe.sender.rto(&pipe.cfg), Span::from_ms(210));
-    pipe.cfg.timer_tick = Tick::of(Span::from_ms(1));
+    pipe.cfg.timer_tick = Span::from_ms(1);
     assert_eq!(pipe.sender.rto(&pipe.cfg), Span::from_ms(201));
 }
 
@@ -93,7 +92,7 @@ fn the_last_of_two_waits_a_timeout_from_the_first_ones_ack() {
 #[test]
 fn without_probes_the_tail_waits_for_the_timeout() {
     let (mut pipe, sent) = tail_loss(2, 2);
-    pipe.cfg.tlp = false;
+    pipe.cfg.tail_loss_probe = false;
     pipe.finish();
     assert_eq!(us(pipe.sent[sent as usize + 2].at), 1_000.0 + 200_100.0);
     assert_eq!(pipe.sender.timeouts(), 1);
@@ -138,7 +137,7 @@ fn a_probe_that_repaired_a_loss_costs_one_reduction() {
 #[test]
 fn a_timeout_spares_what_left_within_the_last_round_trip() {
     let (mut cfg, law) = (config("reno"), FlowParams::new("reno").unwrap());
-    cfg.tlp = false;
+    cfg.tail_loss_probe = false;
     let mut pipe = Pipe::with_spec(cfg, &law, Bytes::new(4 * MSS), true, RTT).drop_data(&[4]);
     pipe.run_until(at_us(1_000));
     pipe.sender.app_write(Bytes::new(MSS), false);
@@ -170,7 +169,7 @@ fn a_handshake_is_the_first_sample_of_all_timers() {
     let size = Bytes::new(3 * MSS);
     let of = |tlp, ms| {
         let rtt = Span::from_ms(ms);
-        let cfg = TcpConfig { tlp, ..config("reno") };
+        let cfg = config("reno").with(|of| of.tail_loss_probe = tlp);
         Pipe::new(cfg, "reno", size, rtt).warm("reno", size, rtt).drop_data(&[0, 1, 2])
     };
     for (ms, rto) in [(1, 201), (50, 250), (300, 900)] {
@@ -191,7 +190,7 @@ fn a_turn_of_the_wire_clock_does_not_look_like_a_late_original() {
     // turn of the 32-bit nanosecond clock after the first.
     for lost in 2..9 {
         let (mut pipe, sent) = tail_loss(2, 2);
-        pipe.cfg.tlp = false;
+        pipe.cfg.tail_loss_probe = false;
         let lost = sent..sent + 2 + lost;
         let mut pipe =
             pipe.data(move |_, n| if lost.contains(&n) { Fate::Drop } else { Fate::Pass });

@@ -1,11 +1,12 @@
 //! ACKs, NACKs and CNPs at the requester.
 
 use super::QpSender;
-use crate::rdma::{RdmaConfig, Recovery};
+use crate::rdma::RdmaConfig;
 use crate::rtt::smooth;
 use crate::scoreboard::Segment;
 use crate::sender::{delay_split, stamp};
 use forebay_laws::flow::{AckSample, CaState, FlowEvent, IntHop, SwitchMessage};
+use forebay_settings::Recovery;
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Flags, Kind, Packet};
 

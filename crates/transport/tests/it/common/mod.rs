@@ -98,17 +98,13 @@ pub fn us(time: Time) -> f64 {
 
 /// A configuration for `law`, with per-packet ACKs.
 pub fn config(law: &str) -> TcpConfig {
-    TcpConfig {
-        needs: FlowParams::new(law).unwrap().needs(),
-        delayed_ack: false,
-        ..TcpConfig::default()
-    }
+    TcpConfig { needs: FlowParams::new(law).unwrap().needs(), ..TcpConfig::default() }
 }
 
 pub fn start(cfg: &TcpConfig) -> Start {
     Start {
         mss: cfg.mss,
-        initial_window: cfg.initial_window,
+        initial_window: cfg.initial_window(),
         line_rate: BitsPerSec::from_gbps(100),
         base_rtt: None,
         seed: 1,

@@ -1,0 +1,60 @@
+//! The table of a file that settings were read from.
+
+use crate::QueueLength;
+use forebay_units::{Bytes, Span};
+use std::fmt::Display;
+
+/// Longest run, delay or interval that a scenario may have: far beyond any use, far below 64 bits.
+pub const DAY: Span = Span::from_secs(86_400);
+
+/// Longest first window.
+const MOST_WINDOW: Bytes = Bytes::new(1 << 32);
+
+/// A table while it is checked: knows which keys were written, and takes sentences about them.
+pub trait SettingsTable {
+    /// The whole path of the key: `transport.rto_min`.
+    fn path(&self, key: &str) -> String;
+
+    /// Whether the key was written.
+    fn given(&self, key: &str) -> bool;
+
+    /// Notes a sentence about the key.
+    fn say(&mut self, key: &str, text: impl Into<String>);
+
+    /// Notes a sentence that begins with the value of the key, as it was written.
+    fn wrong(&mut self, key: &str, text: impl Display);
+
+    /// Gives a key that was not written its default.
+    fn usual<T>(&self, key: &str, value: &mut T, default: T) {
+        if !self.given(key) {
+            *value = default;
+        }
+    }
+
+    /// A span must be above zero and at most a day.
+    fn span(&mut self, key: &str, span: Span) {
+        if span == Span::ZERO {
+            self.wrong(key, "does nothing; write a time above 0, for instance \"10us\"");
+        }
+        self.short(key, span);
+    }
+
+    /// A span must be at most a day.
+    fn short(&mut self, key: &str, span: Span) {
+        if span > DAY {
+            self.wrong(key, "is more than a day of virtual time; write at most \"86400s\"");
+        }
+    }
+
+    /// A first window holds a packet and is no mistake in the unit.
+    fn window(&mut self, key: &str, window: QueueLength, mss: Bytes) {
+        let window = window.payload(mss);
+        if window < mss {
+            let text =
+                format!("is less than one segment of {mss}; write for instance \"10 packets\"");
+            self.wrong(key, text);
+        } else if window > MOST_WINDOW {
+            self.wrong(key, "is more than 4GiB; write for instance \"10 packets\"");
+        }
+    }
+}
