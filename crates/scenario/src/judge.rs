@@ -46,11 +46,13 @@ impl SettingsTable for JudgedTable<'_, '_> {
     }
 
     fn say(&mut self, key: &str, text: impl Into<String>) {
-        self.judge.say(&self.path(key), text);
+        let path = self.path(key);
+        self.judge.say(&path, text);
     }
 
     fn wrong(&mut self, key: &str, text: impl Display) {
-        self.judge.wrong(&self.path(key), text);
+        let path = self.path(key);
+        self.judge.wrong(&path, text);
     }
 }
 

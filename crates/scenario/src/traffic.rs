@@ -16,6 +16,9 @@ use std::collections::BTreeMap;
 /// One source of flows.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct Traffic {
+    /// What flows there are.
+    #[serde(flatten)]
+    pub kind: TrafficKind,
     /// No flow starts before. Default: 0s.
     #[serde(default)]
     pub start: Time,
@@ -36,9 +39,6 @@ pub struct Traffic {
     #[serde(default, with = "params", skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<BTreeMap<String, Param>>")]
     pub params: Vec<(String, String)>,
-    /// What flows there are.
-    #[serde(flatten)]
-    pub kind: TrafficKind,
 }
 
 /// What entries are held against.
