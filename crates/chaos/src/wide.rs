@@ -14,7 +14,7 @@ pub fn draw(seed: u64) -> String {
     let at = rest.find("[[traffic]]").expect("and traffic");
     let (own, traffic) = rest.split_at(at);
     let classes = classes(head);
-    let mut text = match classes > 1 && d.one_in(2) && !head.contains("turns = ") {
+    let mut text = match classes > 1 && d.one_in(2) && !head.contains("wrr = ") {
         true => weighted(&mut d, head, classes),
         false => head.to_string(),
     };
@@ -69,7 +69,7 @@ fn homa(d: &mut Draw, classes: u64) -> String {
     let class = d.0.below(classes);
     let levels = d.between(1, classes - class);
     format!(
-        "{RECEIVED}law = \"homa\"\nrouting = \"{}\"\nclass = {class}\nlevels = {levels}\nack_class = {}\n",
+        "{RECEIVED}law = \"homa\"\nrouting = \"{}\"\nclass = {class}\npriorities = {levels}\nack_class = {}\n",
         d.of(&["spray", "source"]),
         d.0.below(classes)
     )

@@ -78,8 +78,8 @@ impl CreditClass {
                 format!("{class} holds trimmed headers; write a class of its own"),
             );
         }
-        if switch.turns.is_some() && class < 2 {
-            let other = format!("fabric.switch.turns both say when class {class} goes");
+        if switch.wrr.is_some() && class < 2 {
+            let other = format!("fabric.switch.wrr both say when class {class} goes");
             judge.say(&at("class"), both(&other));
         }
         let of_entries = scenario.traffic.iter().filter_map(|entry| entry.class);

@@ -6,6 +6,14 @@ const MOVED: &[(&str, &str, &str)] = &[
     ("hierarchical", "asks", "requests"),
     ("hierarchical", "ask_again", "request_timeout"),
     ("params", "ask_every", "request_interval"),
+    ("switch", "turns", "wrr"),
+    ("transport", "idle_restart", "slow_start_after_idle"),
+    ("transport", "few", "rto_low_packets"),
+    ("transport", "timeout_few", "rto_low"),
+    ("transport", "protect", "selective_drop"),
+    ("transport", "levels", "priorities"),
+    ("transport", "unscheduled_levels", "unscheduled_priorities"),
+    ("transport", "tries", "max_retries"),
 ];
 
 /// Former and present name of `key` in the table `within`, where it has moved.
@@ -14,4 +22,9 @@ pub(crate) fn new_name(within: &str, key: &str) -> Option<(&'static str, &'stati
         .iter()
         .find(|(table, old, _)| *table == within && *old == key)
         .map(|(_, old, new)| (*old, *new))
+}
+
+/// The table that `key` of the table `within` is, for [`new_name`]: all named transports are `transport`.
+pub(crate) fn table_of<'a>(within: &str, key: &'a str) -> &'a str {
+    if within == "transports" { "transport" } else { key }
 }

@@ -3,7 +3,7 @@
 //! Settings given beside the file (`--set key=value`) are edits of this tree before anything is checked,
 //! so they obey the same rules and get the same sentences as the file itself.
 
-use crate::moved::new_name;
+use crate::moved::{new_name, table_of};
 use crate::problem::{Error, Problem, nearest};
 use toml::de::{DeTable, DeValue};
 
@@ -190,7 +190,7 @@ impl<'a> Document<'a> {
                         self.moved.push((origin, old, new));
                         key = new.into();
                     }
-                    within.clone_from(&key);
+                    within = table_of(&within, &key).into();
                     let kind = node.value.kind();
                     let Value::Table(entries) = &mut node.value else {
                         let first = match kind {
@@ -437,7 +437,7 @@ fn rename(value: &mut Value, within: &str, moved: &mut Vec<(Origin, &'static str
                     moved.push((entry.at, old, new));
                     entry.key = new.into();
                 }
-                rename(&mut entry.node.value, &entry.key, moved);
+                rename(&mut entry.node.value, table_of(within, &entry.key), moved);
             }
         }
         _ => {}

@@ -30,11 +30,11 @@ pub struct RdmaSettings {
     /// Time without an answer after which the oldest packet counts as lost. Default: 4ms (RoCE NICs); 320us with
     /// recovery = "selective" (IRN, RTO_high).
     pub timeout: Span,
-    /// Timeout with at most `few` packets in flight. Default: timeout; 100us with recovery = "selective" (IRN, RTO_low).
-    pub timeout_few: Span,
-    /// Packets in flight up to which timeout_few holds. Default: 0; 3 with recovery = "selective" (IRN).
+    /// Timeout with at most rto_low_packets packets in flight. Default: timeout; 100us with recovery = "selective" (IRN, RTO_low).
+    pub rto_low: Span,
+    /// Packets in flight up to which rto_low holds. Default: 0; 3 with recovery = "selective" (IRN).
     #[schemars(range(min = 0, max = 65_535))]
-    pub few: u32,
+    pub rto_low_packets: u32,
     /// Least time between two CNPs of a queue pair, for laws that need them. Default: 50us (DCQCN, SIGCOMM 2015).
     pub cnp_interval: Span,
     /// Traffic class of CNPs. Default: ack_class.
@@ -58,8 +58,8 @@ impl Default for RdmaSettings {
             nack_interval: Span::from_us(500),
             rnr_timer: Span::from_us(640),
             timeout: Span::from_ms(4),
-            timeout_few: Span::from_ms(4),
-            few: 0,
+            rto_low: Span::from_ms(4),
+            rto_low_packets: 0,
             cnp_interval: Span::from_us(50),
             cnp_class: 0,
             base_rtt: BaseRtt::Longest,
@@ -84,18 +84,18 @@ impl RdmaSettings {
             // IRN, SIGCOMM 2018: BDP-FC, RTO_high, RTO_low, and the packets in flight up to which the latter holds.
             table.usual("max_inflight", &mut self.max_inflight, InflightCap::Bdp);
             table.usual("timeout", &mut self.timeout, Span::from_us(320));
-            table.usual("few", &mut self.few, 3);
+            table.usual("rto_low_packets", &mut self.rto_low_packets, 3);
             low = Span::from_us(100);
         }
-        table.usual("timeout_few", &mut self.timeout_few, low.min(self.timeout));
+        table.usual("rto_low", &mut self.rto_low, low.min(self.timeout));
         table.usual("cnp_class", &mut self.cnp_class, ack_class);
         if matches!(self.max_inflight, InflightCap::Fixed(bytes) if bytes < mss) {
             let text = format!("is less than one packet of {mss}; write \"bdp\", \"none\" or more");
             table.wrong("max_inflight", text);
         }
         table.span("timeout", self.timeout);
-        if table.given("timeout_few") {
-            table.span("timeout_few", self.timeout_few);
+        if table.given("rto_low") {
+            table.span("rto_low", self.rto_low);
         }
         table.span("nack_interval", self.nack_interval);
         table.span("rnr_timer", self.rnr_timer);

@@ -19,22 +19,22 @@ pub struct ReceiverDrivenSettings {
     /// only these packets. A probe follows the last unscheduled packet, and dropped data is sent again as granted data. With a law of role credit, a
     /// window of data leaves before the first credit. Default: false.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub protect: bool,
+    pub selective_drop: bool,
     /// Time without an arrival after which a receiver requests the missing data of a message. It doubles each time. Default: by law, 1ms for ndp (its
     /// RTO), 2ms for homa.
     pub resend_after: Span,
-    /// Failed tries in a row after which a message is given up. A try is a request of the receiver, or a packet that the sender repeats. 0: never, as
+    /// Retries in a row that bring nothing, after which a message is given up. A retry is a request of the receiver, or a packet that the sender repeats. 0: never, as
     /// with messages of RPCs. Default: by law, 0 for ndp, 5 for homa.
-    pub tries: u8,
+    pub max_retries: u8,
     /// Number of traffic classes of data, from `class` up. The law chooses among the lower ones for granted data. The size of the message
     /// chooses among the higher ones for unscheduled data. With 1, all data has `class`. Default: by law, 1 for ndp, 8 for homa.
     #[schemars(range(min = 1, max = 8))]
-    pub levels: u8,
-    /// Number of these classes for unscheduled data. Default: by the share of unscheduled bytes in the run, at least 1 and at most levels
+    pub priorities: u8,
+    /// Number of these classes for unscheduled data. Default: by the share of unscheduled bytes in the run, at least 1 and at most priorities
     /// - 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 7))]
-    pub unscheduled_levels: Option<u8>,
+    pub unscheduled_priorities: Option<u8>,
     /// Largest message of each unscheduled class, the highest class first, ascending. Leave out the lowest class, which takes all larger
     /// messages. Default: equal numbers of unscheduled bytes in each class.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -45,11 +45,11 @@ impl Default for ReceiverDrivenSettings {
     fn default() -> Self {
         Self {
             window: None,
-            protect: false,
+            selective_drop: false,
             resend_after: Span::from_ms(1),
-            tries: 0,
-            levels: 1,
-            unscheduled_levels: None,
+            max_retries: 0,
+            priorities: 1,
+            unscheduled_priorities: None,
             cutoffs: Vec::new(),
         }
     }
@@ -60,10 +60,10 @@ impl Default for ReceiverDrivenSettings {
 pub struct LawDefaults {
     /// Default of resend_after.
     pub resend_after: Span,
-    /// Default of tries.
-    pub tries: u8,
-    /// Default of levels.
-    pub levels: u8,
+    /// Default of max_retries.
+    pub max_retries: u8,
+    /// Default of priorities.
+    pub priorities: u8,
 }
 
 impl ReceiverDrivenSettings {
@@ -79,34 +79,35 @@ impl ReceiverDrivenSettings {
         }
         if let Some(law) = law {
             table.usual("resend_after", &mut self.resend_after, law.resend_after);
-            table.usual("tries", &mut self.tries, law.tries);
-            table.usual("levels", &mut self.levels, law.levels);
+            table.usual("max_retries", &mut self.max_retries, law.max_retries);
+            table.usual("priorities", &mut self.priorities, law.priorities);
         }
         table.span("resend_after", self.resend_after);
-        self.check_levels(table);
+        self.check_priorities(table);
     }
 
     /// Classes for what leaves unasked are some of the levels, and each has its messages.
-    fn check_levels(&self, table: &mut impl SettingsTable) {
-        let most = self.levels.saturating_sub(1);
-        match self.unscheduled_levels {
+    fn check_priorities(&self, table: &mut impl SettingsTable) {
+        let most = self.priorities.saturating_sub(1);
+        match self.unscheduled_priorities {
             Some(n) if n > most => {
                 let text = format!(
-                    "{n} of {} levels leave none for granted data; write at most {most}, or more levels",
-                    self.levels
+                    "{n} of {} priorities leave none for granted data; write at most {most}, or more priorities",
+                    self.priorities
                 );
-                table.say("unscheduled_levels", text);
+                table.say("unscheduled_priorities", text);
             }
             None if !self.cutoffs.is_empty() => {
                 let needed = self.cutoffs.len() + 1;
-                let key = table.path("unscheduled_levels");
-                let text =
-                    format!("stands without unscheduled_levels; write {key} = {needed} as well");
+                let key = table.path("unscheduled_priorities");
+                let text = format!(
+                    "stands without unscheduled_priorities; write {key} = {needed} as well"
+                );
                 table.say("cutoffs", text);
             }
             Some(n) if !self.cutoffs.is_empty() && self.cutoffs.len() + 1 != usize::from(n) => {
                 let text = format!(
-                    "is a list of length {}; write {} sizes, one fewer than unscheduled_levels",
+                    "is a list of length {}; write {} sizes, one fewer than unscheduled_priorities",
                     self.cutoffs.len(),
                     n - 1
                 );

@@ -60,7 +60,7 @@ pub struct TcpSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receive_window_max: Option<Bytes>,
     /// Whether a window idle for longer than the RTO decays (RFC 2861). Default: true (Linux).
-    pub idle_restart: bool,
+    pub slow_start_after_idle: bool,
     /// Whether the most data in flight in the last round trip decides if a window is used, and slow start may reach twice that. Without
     /// it, a window grows only if an ACK finds it full except for 3 segments (with TSO: for a third and gso_max), as Linux before.
     /// Default: true (Linux since 3.16).
@@ -91,7 +91,7 @@ impl Default for TcpSettings {
             quick_acks: MOST_QUICK_ACKS as u16,
             receive_window: None,
             receive_window_max: None,
-            idle_restart: true,
+            slow_start_after_idle: true,
             gentle_growth: true,
             sack: true,
             rack: true,

@@ -217,11 +217,18 @@ fn settings(scenario: &Scenario) -> Vec<(String, String)> {
         TransportKind::Rdma(rdma) => all.extend(queue_pairs(rdma)),
         // Each packet has a credit: there is no window, and senders repeat what they request.
         TransportKind::ReceiverDriven(keys)
-            if transport.credit_law(&scenario.laws).is_some() && !keys.protect => {}
+            if transport.credit_law(&scenario.laws).is_some() && !keys.selective_drop => {}
         TransportKind::ReceiverDriven(keys) => all.extend([
             ("window", keys.window.map_or("a round trip".into(), length)),
             ("resend after", keys.resend_after.to_string()),
-            ("tries", if keys.tries == 0 { "for ever".into() } else { keys.tries.to_string() }),
+            (
+                "max retries",
+                if keys.max_retries == 0 {
+                    "for ever".into()
+                } else {
+                    keys.max_retries.to_string()
+                },
+            ),
         ]),
     }
     all.extend(transport.routing.map(|own| ("routing of these flows", routing(own).into())));

@@ -61,7 +61,10 @@ impl Summary {
             rpc: super::rpc::summary(about, runs),
             memory: super::memory::summary(runs),
             network: network(about, runs),
-            protects: about.resolved_toml.lines().any(|line| line.trim() == "protect = true"),
+            protects: about
+                .resolved_toml
+                .lines()
+                .any(|line| line.trim() == "selective_drop = true"),
             utilisation: link_use(runs),
             tiers: tiers(runs),
         }

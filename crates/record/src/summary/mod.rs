@@ -98,7 +98,7 @@ pub struct Summary {
     pub memory: Option<MemorySummary>,
     /// Drops, marks and repairs.
     pub network: Network,
-    /// Whether what leaves unasked is not ECN-capable (`transport.protect`), so that a rule that drops such packets drops that.
+    /// Whether what leaves unasked is not ECN-capable (`transport.selective_drop`), so that a rule that drops such packets drops that.
     #[serde(skip)]
     pub protects: bool,
     /// Utilisation of links by the tier they belong to.

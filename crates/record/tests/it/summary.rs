@@ -282,7 +282,7 @@ fn what_a_marking_rule_drops_is_called_unscheduled_only_where_it_is() {
     one.ports[0].dropped_unscheduled = 5;
     let plain = about(&[1]);
     let protects =
-        RunStart { resolved_toml: "[transport]\nprotect = true\n".into(), ..plain.clone() };
+        RunStart { resolved_toml: "[transport]\nselective_drop = true\n".into(), ..plain.clone() };
     for (about, says, not, tile) in [
         (plain, "5 of them for want of ECN", "unscheduled", "Dropped for want of ECN"),
         (protects, "5 of them unscheduled", "want of ECN", "Unscheduled dropped"),

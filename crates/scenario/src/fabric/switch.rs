@@ -46,10 +46,10 @@ pub struct Switch {
     /// A metered class for the credits of a transport, at every switch port and host NIC. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub credits: Option<CreditClass>,
-    /// Turns that classes 1 and 0 take, in packets, below strict classes: NDP has ten headers go for one data packet. Default: both are
+    /// Weighted round robin: turns that classes 1 and 0 take, in packets, below strict classes. NDP has ten headers go for one data packet. Default: both are
     /// strict, or have weights.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub turns: Option<Turns>,
+    pub wrr: Option<Turns>,
     /// Factor of the units of INT records at all ports: bytes sent in 128 B times this, queues in 80 B times this, 1 to 1000 (`INT_MULTI` of
     /// the public HPCC simulator). Default: at each port its rate over 25 Gb/s.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -79,7 +79,7 @@ impl Default for Switch {
             classes: 1,
             weights: Vec::new(),
             credits: None,
-            turns: None,
+            wrr: None,
             int_multi: None,
             release: Release::default(),
             hierarchical: None,
@@ -265,7 +265,7 @@ impl Switch {
 
     /// Packets in a turn of each class; 0: it takes none.
     pub fn class_turns(&self) -> [u8; 8] {
-        let Turns { high, low } = self.turns.unwrap_or(Turns { high: 0, low: 0 });
+        let Turns { high, low } = self.wrr.unwrap_or(Turns { high: 0, low: 0 });
         [low, high, 0, 0, 0, 0, 0, 0]
     }
 
@@ -423,14 +423,14 @@ impl Switch {
             judge.say(path, text);
         }
         self.weights.sort_by_key(|one| one.class);
-        match self.turns {
+        match self.wrr {
             Some(_) if self.classes < 2 => {
                 let text = "are of two classes; write fabric.switch.classes = 2";
-                judge.say("fabric.switch.turns", text);
+                judge.say("fabric.switch.wrr", text);
             }
             Some(_) if !self.weights.is_empty() => {
                 let text = "and weights both order classes; write one of them";
-                judge.say("fabric.switch.turns", text);
+                judge.say("fabric.switch.wrr", text);
             }
             _ => {}
         }

@@ -1021,7 +1021,7 @@ fn recovery(draft: &mut Draft, s: &Settings) {
         // `IrnRtoHigh` and `IrnRtoLow` (`rdma-hw.cc` of the forks).
         draft
             .transport
-            .push("recovery = \"selective\"\ntimeout = \"1350us\"\ntimeout_few = \"454us\"".into());
+            .push("recovery = \"selective\"\ntimeout = \"1350us\"\nrto_low = \"454us\"".into());
         let text =
             "ENABLE_IRN 1: recovery = \"selective\", with timeouts of 1350 us and 454 us as there";
         draft.note(&at, Fate::Carried, text);

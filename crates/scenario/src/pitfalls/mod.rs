@@ -34,7 +34,7 @@ type Check = fn(&CheckedScenario<'_>) -> Option<String>;
 /// All pairs, by what goes wrong: timers, windows, marks, losses, pauses, hosts, sources, recording, faults.
 const PAIRS: &[(&str, Check)] = &[
     ("timeout and round trip", timers::rdma_timeout),
-    ("timeout_few and round trip", timers::rdma_timeout_few),
+    ("rto_low and round trip", timers::rdma_rto_low),
     ("resend_after and round trip", timers::resend_after),
     ("request_timeout and round trip", timers::request_timeout),
     ("rnr_timer and stop.time", timers::rnr_timer),

@@ -17,11 +17,11 @@ pub(super) fn rdma_timeout(around: &CheckedScenario<'_>) -> Option<String> {
 }
 
 /// Checks the timeout for few packets in flight.
-pub(super) fn rdma_timeout_few(around: &CheckedScenario<'_>) -> Option<String> {
+pub(super) fn rdma_rto_low(around: &CheckedScenario<'_>) -> Option<String> {
     around.entries.iter().find_map(|entry| {
-        let rdma = entry.transport.rdma().filter(|rdma| rdma.few > 0)?;
-        let other = rdma.timeout_few != rdma.timeout;
-        early(entry, "timeout_few", rdma.timeout_few, false).filter(|_| other)
+        let rdma = entry.transport.rdma().filter(|rdma| rdma.rto_low_packets > 0)?;
+        let other = rdma.rto_low != rdma.timeout;
+        early(entry, "rto_low", rdma.rto_low, false).filter(|_| other)
     })
 }
 

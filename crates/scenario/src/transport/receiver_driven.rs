@@ -30,21 +30,21 @@ impl Transport {
         let facts = law.map(|law| law.facts());
         let defaults = facts.map(|facts| LawDefaults {
             resend_after: facts.needs.resend_after,
-            tries: facts.needs.tries,
-            levels: facts.needs.classes,
+            max_retries: facts.needs.tries,
+            priorities: facts.needs.classes,
         });
         keys.check(&mut judge.table(place), mss, defaults);
         let boosts_tail = facts.is_some_and(|facts| facts.tail_boost != TailBoost::Off);
-        if boosts_tail && keys.levels == 1 {
-            let text = "boosts the end of messages into a higher class, and with one level there is none; leave tail_boost out, or write more levels";
+        if boosts_tail && keys.priorities == 1 {
+            let text = "boosts the end of messages into a higher class, and with one priority there is none; leave tail_boost out, or write more priorities";
             judge.say(&format!("{place}.params"), text);
         }
-        let granted = keys.levels.saturating_sub(keys.unscheduled_levels.unwrap_or(1));
+        let granted = keys.priorities.saturating_sub(keys.unscheduled_priorities.unwrap_or(1));
         let active = facts.and_then(|facts| facts.active);
-        if let Some(active) = active.filter(|active| keys.levels > 1 && *active > granted) {
+        if let Some(active) = active.filter(|active| keys.priorities > 1 && *active > granted) {
             let text = format!(
-                "lets {active} messages send at a time, and at most {granted} of {} levels are for granted data; let {granted} send, or write more levels",
-                keys.levels
+                "lets {active} messages send at a time, and at most {granted} of {} priorities are for granted data; let {granted} send, or write more priorities",
+                keys.priorities
             );
             judge.say(&format!("{place}.params"), text);
         }
@@ -59,13 +59,13 @@ impl Transport {
     /// All levels of data are classes of switches.
     pub(crate) fn check_levels(&self, judge: &mut Judge<'_>, place: &str, classes: u8) {
         let Some(keys) = self.receiver_driven() else { return };
-        let needed = self.class + keys.levels;
-        if keys.levels > 1 && needed > classes {
+        let needed = self.class + keys.priorities;
+        if keys.priorities > 1 && needed > classes {
             let text = format!(
-                "{} from class {} up need {needed} classes; write fabric.switch.classes = {needed}, or fewer levels",
-                keys.levels, self.class
+                "{} from class {} up need {needed} classes; write fabric.switch.classes = {needed}, or fewer priorities",
+                keys.priorities, self.class
             );
-            judge.say(&format!("{place}.levels"), text);
+            judge.say(&format!("{place}.priorities"), text);
         }
     }
 
@@ -74,12 +74,12 @@ impl Transport {
         let class = self.class;
         let trimmed = switch.class_trims()[usize::from(class & 7)].is_some();
         let limits = switch.limits.iter().any(|one| one.class == class);
-        let protect = self.receiver_driven().is_some_and(|keys| keys.protect);
+        let selective_drop = self.receiver_driven().is_some_and(|keys| keys.selective_drop);
         let endless = switch.buffer == Buffer::None && switch.port_limit.is_none() && !limits;
         if self.grant_needs(judge.laws).is_some_and(|needs| needs.trims)
             && !trimmed
             && !endless
-            && !protect
+            && !selective_drop
         {
             let text = format!(
                 "{:?} learns of losses from headers whose payload a switch cut off; write {{ class = {class}, size = \"8 packets\", over = {{ trim_to = \"{}\", class = {} }} }} in fabric.switch.limits, or fabric.switch.buffer = \"none\" for queues without an end",
@@ -93,11 +93,11 @@ impl Transport {
 
     /// Packets that may be dropped first need switches that drop them first, by the queue that all data shares.
     pub(crate) fn check_protect(&self, judge: &mut Judge<'_>, place: &str, ecn: &Ecn) {
-        if !self.receiver_driven().is_some_and(|keys| keys.protect) {
+        if !self.receiver_driven().is_some_and(|keys| keys.selective_drop) {
             return;
         }
-        let levels = self.receiver_driven().map_or(1, |keys| keys.levels.max(1));
-        let classes: Vec<u8> = (self.class..self.class.saturating_add(levels)).collect();
+        let priorities = self.receiver_driven().map_or(1, |keys| keys.priorities.max(1));
+        let classes: Vec<u8> = (self.class..self.class.saturating_add(priorities)).collect();
         let drops = |class: &u8| {
             let rule = ecn.of_class(*class).or(ecn.of_port());
             rule.is_some_and(|rule| rule.not_ect == NotEct::Drop && rule.at == MarkAt::Enqueue)
@@ -106,7 +106,7 @@ impl Transport {
             let text = format!(
                 "is about packets that switches drop first; write fabric.switch.ecn = [{{ classes = {classes:?}, k = \"6KB\", not_ect = \"drop\", ect = \"pass\" }}]",
             );
-            judge.say(&format!("{place}.protect"), text);
+            judge.say(&format!("{place}.selective_drop"), text);
         }
     }
 
@@ -170,17 +170,17 @@ fn check_credit(
     mss: Bytes,
 ) {
     judge.set_params(&format!("{place}.params"), &mut of_flow, params);
-    if keys.tries > 0 {
+    if keys.max_retries > 0 {
         let text = format!(
             "means nothing under {law:?}, whose senders request credits for ever; leave it out"
         );
-        judge.say(&format!("{place}.tries"), text);
+        judge.say(&format!("{place}.max_retries"), text);
     }
     match keys.window {
-        Some(window) if keys.protect => judge.table(place).window("window", window, mss),
+        Some(window) if keys.selective_drop => judge.table(place).window("window", window, mss),
         Some(_) => {
             let text = format!(
-                "means nothing under {law:?}, where each packet has a credit; leave it out, or write {place}.protect = true"
+                "means nothing under {law:?}, where each packet has a credit; leave it out, or write {place}.selective_drop = true"
             );
             judge.say(&format!("{place}.window"), text);
         }

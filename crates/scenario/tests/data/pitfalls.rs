@@ -142,7 +142,7 @@ pub const CASES: &[Case] = &[
         ends: Ends::Repeats,
     },
     Case {
-        pair: "timeout_few and round trip",
+        pair: "rto_low and round trip",
         base: VERBS,
         both: &[
             ("fabric.host_link.delay", r#""50us""#),
@@ -153,8 +153,8 @@ pub const CASES: &[Case] = &[
             ),
         ],
         bad: &[],
-        good: &[("transport.timeout_few", r#""300us""#)],
-        says: &["transport.timeout_few = \"100us\"", "traffic[0]", "write more"],
+        good: &[("transport.rto_low", r#""300us""#)],
+        says: &["transport.rto_low = \"100us\"", "traffic[0]", "write more"],
         ends: Ends::Repeats,
     },
     Case {
@@ -164,7 +164,7 @@ pub const CASES: &[Case] = &[
             ("fabric.host_link.delay", r#""600us""#),
             (
                 "transport",
-                r#"{ kind = "receiver-driven", law = "homa", levels = 1, routing = "spray", window = "100KB" }"#,
+                r#"{ kind = "receiver-driven", law = "homa", priorities = 1, routing = "spray", window = "100KB" }"#,
             ),
             (
                 "traffic",

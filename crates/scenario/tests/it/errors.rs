@@ -634,13 +634,13 @@ fn switches() {
         ),
         (
             "ecn",
-            "turns = { high = 10, low = 1 }\necn",
-            "14:9: fabric.switch.turns: are of two classes; write fabric.switch.classes = 2",
+            "wrr = { high = 10, low = 1 }\necn",
+            "14:7: fabric.switch.wrr: are of two classes; write fabric.switch.classes = 2",
         ),
         (
             "ecn",
-            "classes = 2\nturns = { high = 10, low = 1 }\nweights = [{ class = 0, weight = 3 }, { class = 1, weight = 1 }]\necn",
-            "15:9: fabric.switch.turns: and weights both order classes; write one of them",
+            "classes = 2\nwrr = { high = 10, low = 1 }\nweights = [{ class = 0, weight = 3 }, { class = 1, weight = 1 }]\necn",
+            "15:7: fabric.switch.wrr: and weights both order classes; write one of them",
         ),
         (
             "k = \"300KB\"",
@@ -2225,7 +2225,7 @@ fn explicit_flows_need_a_switch_that_tells() {
 fn racks_that_queue_by_destination_tag_no_messages_of_rpcs() {
     let both = "version = 1\nstop = { time = \"1ms\" }\n[fabric]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 1\nhosts_per_leaf = 2\n\
                 host_link = { rate = \"10Gbps\", delay = \"1us\" }\n[fabric.switch]\nhierarchical = { law = \"hiercc\" }\n\
-                [transport]\nkind = \"receiver-driven\"\nlaw = \"homa\"\nlevels = 1\nrouting = \"source\"\n\
+                [transport]\nkind = \"receiver-driven\"\nlaw = \"homa\"\npriorities = 1\nrouting = \"source\"\n\
                 [[traffic]]\nkind = \"rpc\"\nfrom = [\"leaf[0].host[0]\"]\nto = [\"leaf[1].host[0]\"]\npairs = \"all\"\nrequest = \"40KB\"\n";
     let both = text("a.toml", both).expect_err("tags and messages").to_string();
     assert!(both.contains("number their messages; leave out one of them"), "{both}");
@@ -2293,25 +2293,25 @@ fn receiver_driven_transports() {
         ),
         (
             format!("law = \"homa\"\n{spray}"),
-            "8 from class 0 up need 8 classes; write fabric.switch.classes = 8, or fewer levels",
+            "8 from class 0 up need 8 classes; write fabric.switch.classes = 8, or fewer priorities",
         ),
         (
-            format!("law = \"homa\"\n{spray}\nlevels = 2\nunscheduled_levels = 2"),
-            "2 of 2 levels leave none for granted data; write at most 1, or more levels",
+            format!("law = \"homa\"\n{spray}\npriorities = 2\nunscheduled_priorities = 2"),
+            "2 of 2 priorities leave none for granted data; write at most 1, or more priorities",
         ),
         (
-            format!("law = \"homa\"\n{spray}\nlevels = 4\ncutoffs = [\"1KB\"]"),
-            "stands without unscheduled_levels; write transport.unscheduled_levels = 2 as well",
+            format!("law = \"homa\"\n{spray}\npriorities = 4\ncutoffs = [\"1KB\"]"),
+            "stands without unscheduled_priorities; write transport.unscheduled_priorities = 2 as well",
         ),
         (
             format!(
-                "law = \"homa\"\n{spray}\nlevels = 4\nunscheduled_levels = 3\ncutoffs = [\"1KB\"]"
+                "law = \"homa\"\n{spray}\npriorities = 4\nunscheduled_priorities = 3\ncutoffs = [\"1KB\"]"
             ),
-            "is a list of length 1; write 2 sizes, one fewer than unscheduled_levels",
+            "is a list of length 1; write 2 sizes, one fewer than unscheduled_priorities",
         ),
         (
             format!(
-                "law = \"homa\"\n{spray}\nlevels = 4\nunscheduled_levels = 3\ncutoffs = [\"2KB\", \"1KB\"]"
+                "law = \"homa\"\n{spray}\npriorities = 4\nunscheduled_priorities = 3\ncutoffs = [\"2KB\", \"1KB\"]"
             ),
             "does not ascend; write the smallest size first",
         ),
@@ -2327,13 +2327,13 @@ fn receiver_driven_transports() {
         ),
         (
             format!(
-                "law = \"homa\"\n{spray}\nunscheduled_levels = 5\nparams = {{ overcommit = 4 }}"
+                "law = \"homa\"\n{spray}\nunscheduled_priorities = 5\nparams = {{ overcommit = 4 }}"
             ),
-            "lets 4 messages send at a time, and at most 3 of 8 levels are for granted data; let 3 send, or write more levels",
+            "lets 4 messages send at a time, and at most 3 of 8 priorities are for granted data; let 3 send, or write more priorities",
         ),
         (
-            format!("law = \"homa\"\n{spray}\nlevels = 1\nparams = {{ tail_boost = true }}"),
-            "boosts the end of messages into a higher class, and with one level there is none; leave tail_boost out, or write more levels",
+            format!("law = \"homa\"\n{spray}\npriorities = 1\nparams = {{ tail_boost = true }}"),
+            "boosts the end of messages into a higher class, and with one priority there is none; leave tail_boost out, or write more priorities",
         ),
         (
             format!("law = \"homa\"\n{spray}\nparams = {{ oldest_share = 0.6 }}"),
@@ -2356,7 +2356,7 @@ fn receiver_driven_transports() {
             "needs credits and data on the same links",
         ),
         (
-            format!("law = \"homa\"\n{spray}\nlevels = 1\n[output.law_log]\nflows = [0]"),
+            format!("law = \"homa\"\n{spray}\npriorities = 1\n[output.law_log]\nflows = [0]"),
             "logs laws of flows, and here each receiving host has one; write output.law_log.hosts",
         ),
         (
@@ -2365,25 +2365,25 @@ fn receiver_driven_transports() {
         ),
         (
             "law = \"expresspass\"\nwindow = \"9KB\"".into(),
-            "means nothing under \"expresspass\", where each packet has a credit; leave it out, or write transport.protect = true",
+            "means nothing under \"expresspass\", where each packet has a credit; leave it out, or write transport.selective_drop = true",
         ),
         (
-            "law = \"expresspass\"\ntries = 5".into(),
+            "law = \"expresspass\"\nmax_retries = 5".into(),
             "means nothing under \"expresspass\", whose senders request credits for ever; leave it out",
         ),
         (
-            "law = \"expresspass\"\nprotect = true".into(),
+            "law = \"expresspass\"\nselective_drop = true".into(),
             "is about packets that switches drop first; write fabric.switch.ecn = [{ classes = [0], k = \"6KB\", not_ect = \"drop\", ect = \"pass\" }]",
         ),
         (
-            format!("law = \"ndp\"\n{spray}\nprotect = true"),
+            format!("law = \"ndp\"\n{spray}\nselective_drop = true"),
             "is about packets that switches drop first; write fabric.switch.ecn = [{ classes = [0], k",
         ),
     ] {
         let found = driven(&lines);
         assert!(found.contains(expected), "{lines}\nsays now: {found}");
     }
-    let homa = "kind = \"receiver-driven\"\nlaw = \"homa\"\nrouting = \"spray\"\nlevels = 1";
+    let homa = "kind = \"receiver-driven\"\nlaw = \"homa\"\nrouting = \"spray\"\npriorities = 1";
     let of = |request: &str| {
         let rpc = format!(
             "[[traffic]]\nkind = \"rpc\"\nfrom = \"leaf[0].host[0]\"\nto = \"leaf[1].host[1]\"\nrequest = \"{request}\"\n"

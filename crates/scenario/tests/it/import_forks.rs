@@ -287,7 +287,7 @@ fn enable_irn_is_selective_repeat() {
         "recovery = \"selective\"",
         "max_inflight = \"bdp\"",
         "timeout = \"1350us\"",
-        "timeout_few = \"454us\"",
+        "rto_low = \"454us\"",
     ] {
         assert!(text.contains(line), "{line}: {text}");
     }

@@ -68,7 +68,7 @@ fn defaults_are_those_of_the_schema() {
             ecn: s.fabric.switch.ecn.clone(),
             weights: vec![],
             credits: None,
-            turns: None,
+            wrr: None,
             int_multi: None,
             classes: 1,
             release: Release::Fluid,
@@ -104,7 +104,7 @@ fn defaults_are_those_of_the_schema() {
                 quick_acks: 16,
                 receive_window: None,
                 receive_window_max: None,
-                idle_restart: true,
+                slow_start_after_idle: true,
                 gentle_growth: true,
                 sack: true,
                 rack: true,
@@ -197,6 +197,26 @@ fn a_kernel_sets_transport_laws_and_hosts_and_a_key_beside_it_wins() {
     let file = forebay_scenario::resolved(&s);
     assert!(!file.contains("kernel") && file.contains("timer_tick = \"4ms\""), "{file}");
     assert_eq!(of("", &[]).host.settings, HostSettings::IDEAL);
+}
+
+/// Values first, then tables. The kind of a traffic entry leads, and in a transport the keys of its kind follow those of all.
+#[test]
+fn keys_of_the_resolved_file_have_the_order_of_their_types() {
+    let file = forebay_scenario::resolved(&least(&[]).scenario);
+    let keys = |heading: &str| -> Vec<String> {
+        let table = file.split_once(&format!("\n{heading}\n")).expect(heading).1;
+        let lines = table.lines().take_while(|line| !line.is_empty());
+        lines.map(|line| line.split(" = ").next().unwrap().to_string()).collect()
+    };
+    let transport = keys("[transport]");
+    let order =
+        ["law", "mss", "header", "ack_size", "class", "ack_class", "kind", "initial_window"];
+    assert_eq!(transport[..order.len()], order);
+    assert_eq!(transport.last().unwrap(), "frto");
+    assert_eq!(keys("[[traffic]]")[0], "kind");
+    let fabric = keys("[fabric]");
+    let at = |key: &str| fabric.iter().position(|one| one == key).expect(key);
+    assert!(at("kind") == 0 && at("clock") < at("host_link"), "{fabric:?}");
 }
 
 /// Linux `tcp_incr_quickack`: half the segments of the window, 2 to 16. Segments are 1448 B.
@@ -474,6 +494,35 @@ fn former_names_of_requests_are_understood_and_said() {
         [("asks", "requests"), ("ask_again", "request_timeout"), ("ask_every", "request_interval")]
     {
         assert!(said.contains(&now(old, new).as_str()), "{said:?}");
+    }
+}
+
+/// In the transport, in transports with names, in settings and in sweeps.
+#[test]
+fn former_names_of_keys_of_transports_are_understood_and_said() {
+    let with = |[priorities, retries, restart, low]: [&str; 4]| {
+        let named = format!(
+            "[transports.homa]\nkind = \"receiver-driven\"\nlaw = \"homa\"\nrouting = \"spray\"\n{priorities} = 1\n\
+             [transports.irn]\nkind = \"rdma\"\nlaw = \"dcqcn\"\n{low} = \"90us\"\n[transport]\n{restart} = false\n"
+        );
+        let sweep = format!("[sweep]\n\"transport.{restart}\" = [true, false]\n");
+        let file = LEAST.replace("[transport]\n", &named) + &sweep;
+        let set = (format!("transports.homa.{retries}"), "3".to_owned());
+        let loaded = text_with("least.toml", &file, &[(&set.0, &set.1)]);
+        let loaded = loaded.unwrap_or_else(|e| panic!("{e}"));
+        let point = text_with("least.toml", &file, &loaded.points()[1]);
+        (loaded, point.unwrap_or_else(|e| panic!("{e}")).scenario)
+    };
+    let old = ["levels", "tries", "idle_restart", "timeout_few"];
+    let new = ["priorities", "max_retries", "slow_start_after_idle", "rto_low"];
+    let (former, present) = (with(old), with(new));
+    assert_eq!((&former.0.scenario, &former.1), (&present.0.scenario, &present.1));
+    assert!(!present.1.transport.tcp().unwrap().slow_start_after_idle);
+    assert_eq!(present.0.notes, Vec::<String>::new());
+    for (old, new) in old.iter().zip(new) {
+        let said =
+            format!("\"{old}\" is now called \"{new}\"; the next release knows the new name alone");
+        assert!(former.0.notes.iter().any(|note| note.ends_with(&said)), "{:?}", former.0.notes);
     }
 }
 

@@ -38,7 +38,7 @@ pub(crate) fn fill(
         };
         cfg.window = window.unwrap_or(cfg.window);
         cfg.tail = cfg.law.facts().tail_boost.bytes(cfg.window);
-        if keys.levels > 1 {
+        if keys.priorities > 1 {
             let its = |entry: &Traffic| std::ptr::eq(scenario.transport_of(entry), transport);
             let its_flow = |flow: &&FlowSpec| its(&scenario.traffic[usize::from(flow.traffic)]);
             let sizes = flows.iter().filter(its_flow).map(|flow| flow.size.get());
@@ -69,7 +69,7 @@ fn messages(entry: &Traffic) -> Vec<u64> {
 
 /// Whether something of a transport's messages leaves unasked.
 fn has_window(laws: &Laws, transport: &Transport) -> bool {
-    let protects = transport.receiver_driven().is_some_and(|keys| keys.protect);
+    let protects = transport.receiver_driven().is_some_and(|keys| keys.selective_drop);
     protects || transport.grant_needs(laws).is_some()
 }
 
@@ -120,8 +120,9 @@ fn levels(cfg: &mut GrantedConfig, mut sizes: Vec<u64>) {
     let unasked = |size: u64| u128::from(size.min((cfg.window + cfg.tail).get()));
     let all: u128 = sizes.iter().map(|size| u128::from(*size)).sum();
     let sum: u128 = sizes.iter().map(|size| unasked(*size)).sum();
-    let by_bytes = || ((2 * u128::from(keys.levels) * sum + all) / (2 * all).max(1)) as u8;
-    let unscheduled = keys.unscheduled_levels.unwrap_or_else(by_bytes).clamp(1, keys.levels - 1);
+    let by_bytes = || ((2 * u128::from(keys.priorities) * sum + all) / (2 * all).max(1)) as u8;
+    let unscheduled =
+        keys.unscheduled_priorities.unwrap_or_else(by_bytes).clamp(1, keys.priorities - 1);
     let mut cutoffs = keys.cutoffs.clone();
     let mut so_far = 0;
     for size in &sizes {
@@ -134,7 +135,7 @@ fn levels(cfg: &mut GrantedConfig, mut sizes: Vec<u64>) {
             cutoffs.push(Bytes::new(*size));
         }
     }
-    cfg.priorities = keys.levels - unscheduled;
+    cfg.priorities = keys.priorities - unscheduled;
     cfg.cutoffs = Some(cutoffs);
 }
 
@@ -169,9 +170,9 @@ pub mod tests {
     /// Of 40,000 B, 20,000 leave unasked: ten messages of 1,000 B, and the beginning of one of 30,000. So half of the classes are for them, with
     /// 5,000 B each: two for the short messages, which all have one size, and two for the long one.
     pub fn classes_share_the_bytes_that_leave_unasked() {
-        let keys = |levels, unscheduled_levels| ReceiverDrivenSettings {
-            levels,
-            unscheduled_levels,
+        let keys = |priorities, unscheduled_priorities| ReceiverDrivenSettings {
+            priorities,
+            unscheduled_priorities,
             ..ReceiverDrivenSettings::default()
         };
         let sizes = [[1_000; 10].as_slice(), &[30_000]].concat();

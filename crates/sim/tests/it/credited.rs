@@ -297,7 +297,7 @@ fn every_rpc_ends_whatever_is_lost() {
 
 /// Aeolus: switches drop unscheduled data at a queue of 6 KB.
 fn protected(stop: &str, fabric: &str, more: &str) -> String {
-    let transport = format!("{EXPRESSPASS}protect = true\n");
+    let transport = format!("{EXPRESSPASS}selective_drop = true\n");
     let rule = "ecn = [{ classes = [0], k = \"6KB\", not_ect = \"drop\", ect = \"pass\" }]";
     let switch = SWITCH.replace("ecn = \"off\"", rule);
     format!(
@@ -318,9 +318,10 @@ fn list(flows: &[(String, u64)]) -> String {
 fn messages_without_payload_leave_every_nic() {
     let flows = list(&[("host[1]".into(), 30_000), ("host[2]".into(), 9_000)]);
     for host in ["tso = true", "nic = \"push\"", "tso = true\nnic = \"push\""] {
-        for transport in ["", "protect = true"] {
+        for transport in ["", "selective_drop = true"] {
             let text = protected("time = \"1s\", flows = \"all\"", &star(3, "2us"), &flows);
-            let text = text.replace("protect = true", transport) + &format!("[host]\n{host}\n");
+            let text =
+                text.replace("selective_drop = true", transport) + &format!("[host]\n{host}\n");
             let record = agreed(&scenario(&text));
             let ended = |flow: &forebay_record::FlowRow| flow.acked.is_some() && flow.timeouts == 0;
             assert!(record.flows.iter().all(ended), "{host}, {transport}");
@@ -416,7 +417,8 @@ fn unscheduled_bursts_leave_scheduled_data_alone() {
         }
         let (with_bursts, lost) = queue(&protected(stop, &star(16, "5us"), &flows));
         assert!(lost > 0, "bursts of {burst} collide");
-        let credited = protected(stop, &star(16, "5us"), &flows).replace("protect = true", "");
+        let credited =
+            protected(stop, &star(16, "5us"), &flows).replace("selective_drop = true", "");
         let (alone, none) = queue(&credited);
         assert_eq!(none, 0);
         // Beside K and a packet: requests, probes, and a packet by which the two runs differ in what is scheduled at a time.

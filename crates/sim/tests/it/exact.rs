@@ -152,8 +152,8 @@ fn the_ideal_is_what_all_paths_of_a_flow_can_give_it() {
         assert_eq!(slowdowns[0], 1.0, "a flow on the faster path");
         assert!((1.2..3.1).contains(&slowdowns[7]) && slowdowns.len() == 8, "{slowdowns:?}");
         let together = (4 * d + 3 * tx + n * packet * 200).max(4 * d + 3 * tx + packet * 800 / 3);
-        let messages =
-            HEAD.replace("tcp\"\nlaw = \"reno\"", "receiver-driven\"\nlaw = \"homa\"\nlevels = 1");
+        let messages = HEAD
+            .replace("tcp\"\nlaw = \"reno\"", "receiver-driven\"\nlaw = \"homa\"\npriorities = 1");
         let messages = messages.replace("delayed_ack = false\n", "");
         let messages = messages.replace("initial_window", "window");
         for routing in ["spray", "source"] {
@@ -174,7 +174,7 @@ fn a_sprayed_flow_over_narrow_uplinks_is_as_fast_as_its_receivers_link() {
     let text = format!(
         "{}[fabric]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 4\nhosts_per_leaf = 1\nrouting = \"source\"{LINKS}{narrow}\
          [[traffic]]\nkind = \"list\"\nflows = [{{ from = \"leaf[0].host[0]\", to = \"leaf[1].host[0]\", size = \"4MB\", at = \"0s\" }}]\n",
-        HEAD.replace("tcp\"\nlaw = \"reno\"", "receiver-driven\"\nlaw = \"homa\"\nlevels = 1")
+        HEAD.replace("tcp\"\nlaw = \"reno\"", "receiver-driven\"\nlaw = \"homa\"\npriorities = 1")
             .replace("delayed_ack = false\n", "")
             .replace("initial_window", "window")
     );

@@ -70,7 +70,7 @@ const TRANSPORTS: [(&str, &str, &str); 6] = [
     ("tcp, symmetric", "ecmp-symmetric", "kind = \"tcp\"\nlaw = \"dctcp\"\n"),
     ("murmur3", "ecmp-murmur3", "kind = \"tcp\"\nlaw = \"cubic\"\n"),
     ("rdma", "ecmp", "kind = \"rdma\"\nlaw = \"dcqcn\"\n"),
-    ("homa", "spray", "kind = \"receiver-driven\"\nlaw = \"homa\"\nlevels = 1\n"),
+    ("homa", "spray", "kind = \"receiver-driven\"\nlaw = \"homa\"\npriorities = 1\n"),
     (
         "expresspass",
         "ecmp-symmetric",

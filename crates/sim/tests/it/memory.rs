@@ -685,7 +685,7 @@ fn a_run_ends_when_applications_have_read_whatever_the_transport() {
     let homa = "kind = \"receiver-driven\"\nlaw = \"homa\"\nrouting = \"spray\"\nlevels = 1\n";
     let all = [
         homa.to_string(),
-        format!("{homa}tries = 0\n"),
+        format!("{homa}max_retries = 0\n"),
         "kind = \"rdma\"\nlaw = \"dcqcn\"\nmss = \"1448B\"\ncnp_class = 1\n".to_string(),
         "kind = \"tcp\"\nlaw = \"dctcp\"\n".to_string(),
     ];
@@ -733,7 +733,7 @@ mss = "900B"
 routing = "spray"
 window = "42 packets"
 resend_after = "12000000ps"
-levels = 1
+priorities = 1
 [[traffic]]
 kind = "rpc"
 from = ["leaf[0].host[0]", "leaf[0].host[1]", "leaf[0].host[2]", "leaf[1].host[0]", "leaf[1].host[1]", "leaf[1].host[2]", "leaf[2].host[0]", "leaf[2].host[1]", "leaf[2].host[2]", "leaf[3].host[0]", "leaf[3].host[1]", "leaf[3].host[2]"]

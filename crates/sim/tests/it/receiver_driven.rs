@@ -171,12 +171,13 @@ fn in_a_star(law: &str, traffic: &str) -> Scenario {
     };
     let (fabric, transport) = match law {
         "homa" => (star_of_eight_classes(), format!("{HOMA}{window}")),
-        "homa, protected" => {
-            (protected("[0, 1, 2, 3, 4, 5, 6, 7]"), format!("{HOMA}{window}protect = true\n"))
-        }
-        "homa, 2 tries" => (star_of_eight_classes(), format!("{HOMA}{window}tries = 2\n")),
-        "ndp, 3 tries" => (STAR.into(), format!("{NDP}{window}tries = 3\n")),
-        "ndp, protected" => (protected("[0]"), format!("{NDP}{window}protect = true\n")),
+        "homa, protected" => (
+            protected("[0, 1, 2, 3, 4, 5, 6, 7]"),
+            format!("{HOMA}{window}selective_drop = true\n"),
+        ),
+        "homa, 2 tries" => (star_of_eight_classes(), format!("{HOMA}{window}max_retries = 2\n")),
+        "ndp, 3 tries" => (STAR.into(), format!("{NDP}{window}max_retries = 3\n")),
+        "ndp, protected" => (protected("[0]"), format!("{NDP}{window}selective_drop = true\n")),
         "ndp, trimmed" => (STAR.replace("classes = 2\n", TRIMMED), format!("{NDP}{window}")),
         _ => (STAR.into(), format!("{NDP}{window}")),
     };
@@ -375,7 +376,7 @@ fn a_short_message_passes_long_ones() {
     };
     let packet = (4_064 + 24) * 80;
     assert!(waits("") <= packet, "{} ps", waits(""));
-    assert!(waits("levels = 1\n") > 3 * packet, "{} ps", waits("levels = 1\n"));
+    assert!(waits("priorities = 1\n") > 3 * packet, "{} ps", waits("priorities = 1\n"));
 }
 
 /// Senders of n packets each, eight packets of queue and trimming, headers that find no room go back: the pulls of the receiver set the pace, N n tx / 0.99 and a round trip in all,
@@ -443,7 +444,7 @@ fn granted_data_queues_for_no_more_than_overcommitment() {
         names.iter().map(|from| (from.as_str(), "host[0]", packets * 4_000)).collect();
     for k in [1, 2, 4, 7] {
         let levels =
-            format!("{HOMA}window = \"{window} packets\"\nunscheduled_levels = {}\n", 8 - k);
+            format!("{HOMA}window = \"{window} packets\"\nunscheduled_priorities = {}\n", 8 - k);
         let scenario = with(&star_of_eight_classes(), &levels, &list(&flows));
         let mut simulation = Simulation::new(&scenario, 1, Options::default()).unwrap();
         let mut queue = 0;
@@ -469,7 +470,8 @@ fn samples_show_overcommitment_and_classes_what_they_carry() {
     let names: Vec<String> = (1..13).map(|i| format!("host[{i}]")).collect();
     let flows: Vec<_> =
         names.iter().map(|from| (from.as_str(), "host[0]", packets * 4_000)).collect();
-    let levels = format!("{HOMA}window = \"{window} packets\"\nunscheduled_levels = {}\n", 8 - k);
+    let levels =
+        format!("{HOMA}window = \"{window} packets\"\nunscheduled_priorities = {}\n", 8 - k);
     let output = format!("{}[output]\nqueues = {{ every = \"1us\" }}\n", list(&flows));
     let record =
         run(&with(&star_of_eight_classes(), &levels, &output), 1, Options::default()).record;
@@ -585,10 +587,10 @@ fn flows_without_an_end_are_sampled_too() {
 fn a_protected_incast_repairs_what_was_dropped_within_round_trips() {
     let names: Vec<String> = (1..13).map(|i| format!("host[{i}]")).collect();
     let flows: Vec<_> = names.iter().map(|from| (from.as_str(), "host[0]", 15 * 4_000)).collect();
-    for law in [NDP.replace("ack_class = 1", "ack_class = 7"), format!("{HOMA}levels = 1\n")] {
+    for law in [NDP.replace("ack_class = 1", "ack_class = 7"), format!("{HOMA}priorities = 1\n")] {
         let rule = "classes = 8\necn = [{ classes = [0], k = \"6KB\", not_ect = \"drop\", ect = \"pass\" }]";
         let star = STAR.replace("classes = 2", rule);
-        let scenario = with(&star, &format!("{law}protect = true\n"), &list(&flows));
+        let scenario = with(&star, &format!("{law}selective_drop = true\n"), &list(&flows));
         let record = agreed(&scenario);
         let down = |port: &&forebay_record::PortRow| port.node == "tor" && port.peer == "host[0]";
         let port = record.ports.iter().find(down).unwrap();

@@ -167,7 +167,7 @@ fn homa(seed: u64, more: &str) -> Scenario {
     let mut d = draw(seed);
     let (levels, window) = (d.between(1, 8), d.between(2, 30));
     let transport = format!(
-        "law = \"homa\"\nmss = \"4000B\"\nack_class = 7\nlevels = {levels}\nwindow = \"{window} packets\"\n"
+        "law = \"homa\"\nmss = \"4000B\"\nack_class = 7\npriorities = {levels}\nwindow = \"{window} packets\"\n"
     );
     scenario(&(text(&mut d, &format!("{SPRAY}classes = 8\n"), &transport) + more))
 }

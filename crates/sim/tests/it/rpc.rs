@@ -201,7 +201,11 @@ fn the_window_outlives_an_rpc() {
     let cold = format!("{narrow}rto_min = \"100us\"\n");
     let keys = keys.replace("50us", "10ms");
     let restarted = star("{ time = \"100ms\" }", &cold, &rpc(&keys));
-    let kept = star("{ time = \"100ms\" }", &format!("{cold}idle_restart = false\n"), &rpc(&keys));
+    let kept = star(
+        "{ time = \"100ms\" }",
+        &format!("{cold}slow_start_after_idle = false\n"),
+        &rpc(&keys),
+    );
     for i in 1..4 {
         assert_eq!(latency(&restarted.rpcs[i]), alone + waits, "restarted");
         assert_eq!(latency(&kept.rpcs[i]), alone, "kept");

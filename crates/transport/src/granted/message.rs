@@ -182,7 +182,7 @@ impl Message {
 
     /// Whether so many requests in a row brought nothing, not even a sign of life, that the message is given up. One of a stream never is.
     pub fn in_vain_for_long(&self, cfg: &GrantedConfig) -> bool {
-        cfg.tries() > 0 && self.unheard >= cfg.tries() && self.tag.is_none()
+        cfg.max_retries() > 0 && self.unheard >= cfg.max_retries() && self.tag.is_none()
     }
 
     /// The sender lives, and has sent what was requested: the copies are on their way, however long that takes.

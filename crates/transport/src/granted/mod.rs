@@ -9,7 +9,7 @@
 //! [`Kind::Grant`]. The last byte is always acknowledged, with FIN: schemes that publish no such ACK have one here, so that senders know
 //! when a message is complete.
 //!
-//! With [`ReceiverDrivenSettings::protect`] what leaves unasked is not ECN-capable, and all else is: switches drop that alone, before it queues. A probe
+//! With [`ReceiverDrivenSettings::selective_drop`] what leaves unasked is not ECN-capable, and all else is: switches drop that alone, before it queues. A probe
 //! ([`Kind::Want`]) follows the last such packet in its class. A reorder window later its receiver writes off what is missing of them, and requests it
 //! again as granted data (Aeolus: Hu et al., SIGCOMM 2020). Deviation: no ACKs of its own, since the receiver, which has to give the credit,
 //! finds what is missing.
@@ -20,7 +20,7 @@
 //!
 //! What was lost without a trace: a message of which nothing arrives for `resend_after` though there is credit out has that credit
 //! written off, and its receiver requests what is missing ([`Flags::RESEND`]). A sender that gets no answer at all repeats its first
-//! unanswered packet after 10 ms, and then after twice the time. With [`ReceiverDrivenSettings::tries`] each end gives a message up if the other end
+//! unanswered packet after 10 ms, and then after twice the time. With [`ReceiverDrivenSettings::max_retries`] each end gives a message up if the other end
 //! answers none of so many of its tries in a row; neither tells the other, and a receiver takes no more of what it gave up.
 //!
 //! A payload that was cut off on the way to a switch ([`Flags::CORE`]) is *parked*: its credit counts as out, so that the message has a packet less on its
@@ -126,14 +126,14 @@ impl GrantedConfig {
         Packet { flow, dst, size, kind, class, ecn, ..Packet::default() }
     }
 
-    /// Tries in vain after which a message that belongs to no stream is given up; 0: it never is.
-    fn tries(&self) -> u32 {
-        self.settings.tries.into()
+    /// Retries in vain after which a message that belongs to no stream is given up; 0: it never is.
+    fn max_retries(&self) -> u32 {
+        self.settings.max_retries.into()
     }
 
     /// Code point of whatever switches do not drop first.
     fn ecn(&self) -> Ecn {
-        if self.settings.protect { Ecn::Ect } else { Ecn::NotEct }
+        if self.settings.selective_drop { Ecn::Ect } else { Ecn::NotEct }
     }
 }
 

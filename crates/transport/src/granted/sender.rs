@@ -226,8 +226,9 @@ impl SenderHalf<GrantedConfig> for GrantedSender {
         let unscheduled = self.is_unscheduled(cfg, number);
         let size = self.spec.size.get();
         let payload = cfg.payload(number, size);
-        self.probe =
-            cfg.settings.protect && unscheduled && (number + 1) * cfg.mss.get() >= self.unscheduled;
+        self.probe = cfg.settings.selective_drop
+            && unscheduled
+            && (number + 1) * cfg.mss.get() >= self.unscheduled;
         if again {
             self.lost.remove(number);
             self.retransmits += 1;
@@ -305,7 +306,7 @@ impl SenderHalf<GrantedConfig> for GrantedSender {
 
     fn busy(&self, cfg: &GrantedConfig) -> Option<Packet> {
         let waits = cfg.law.wants().1.busy && self.next().is_some();
-        let may_end = cfg.tries() > 0 && self.writes.is_none() && !self.complete;
+        let may_end = cfg.max_retries() > 0 && self.writes.is_none() && !self.complete;
         let busy = cfg.answer(Kind::Want, self.spec.flow, self.spec.dst);
         let flags = busy.flags.with(if waits { Flags::RESEND } else { LIVES });
         (waits || may_end).then(|| Packet { flags, ..busy }.about(self.tag()))
@@ -323,7 +324,7 @@ impl SenderHalf<GrantedConfig> for GrantedSender {
         if now < self.deadline() {
             return;
         }
-        if cfg.tries() > 0 && self.doublings >= cfg.tries() && self.writes.is_none() {
+        if cfg.max_retries() > 0 && self.doublings >= cfg.max_retries() && self.writes.is_none() {
             (self.complete, self.gave_up, self.probe) = (true, true, false);
             return;
         }

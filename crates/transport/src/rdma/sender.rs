@@ -490,7 +490,7 @@ impl QpSender {
 
     /// How long the oldest packet may stay without an answer.
     fn timeout(&self, cfg: &RdmaConfig) -> Span {
-        let few = self.board.len() <= cfg.few as usize;
-        if few { cfg.timeout_few } else { cfg.timeout }
+        let few = self.board.len() <= cfg.rto_low_packets as usize;
+        if few { cfg.rto_low } else { cfg.timeout }
     }
 }

@@ -600,7 +600,7 @@ impl TcpSender {
         let state = self.totals.state;
         let Some(m) = &mut self.module else { return };
         let mut left = idle.saturating_sub(rto);
-        let restarts = cfg.idle_restart && self.totals.sent > 0 && !m.has_control();
+        let restarts = cfg.slow_start_after_idle && self.totals.sent > 0 && !m.has_control();
         if !restarts || left == Span::ZERO || rto == Span::ZERO {
             return;
         }

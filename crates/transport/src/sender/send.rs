@@ -171,7 +171,7 @@ impl TcpSender {
         if self.module.is_some() {
             return self.module_resumes(cfg, now, idle);
         }
-        if cfg.idle_restart && self.totals.sent > 0 {
+        if cfg.slow_start_after_idle && self.totals.sent > 0 {
             let rto = self.rtt.rto(cfg, self.totals.srtt, 0);
             self.notify(now, FlowEvent::TxStart { idle, rto });
         }

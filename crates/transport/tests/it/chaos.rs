@@ -100,7 +100,7 @@ proptest! {
         let mut cfg = config(case.law);
         let on = |bit: u32| case.options >> bit & 1 == 1;
         (cfg.sack, cfg.tail_loss_probe, cfg.prr) = (on(0) || on(1), on(2), on(3));
-        (cfg.frto, cfg.timestamps, cfg.delayed_ack, cfg.idle_restart) = (on(4), on(5), on(6), on(7));
+        (cfg.frto, cfg.timestamps, cfg.delayed_ack, cfg.slow_start_after_idle) = (on(4), on(5), on(6), on(7));
         if case.law == "dctcp" && on(8) {
             law.set("prr_on_ce", "true").unwrap();
         } else if case.law == "reno" && on(8) {

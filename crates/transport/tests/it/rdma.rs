@@ -309,8 +309,7 @@ fn a_lost_nack_is_told_again_and_a_lost_tail_times_out() {
         Kind::Nack => Fate::Late(Span::from_ms(30)),
         _ => Fate::Arrives,
     };
-    let cfg =
-        config().with(|of| (of.timeout, of.timeout_few) = (Span::from_ms(20), Span::from_ms(20)));
+    let cfg = config().with(|of| (of.timeout, of.rto_low) = (Span::from_ms(20), Span::from_ms(20)));
     let mut cable = Cable::new(cfg.clone(), "dcqcn", 100_000_000, lose);
     cable.run(at(3_000));
     // 500 us later the gap is reported again; that NACK is late as well, and so on.
@@ -393,7 +392,7 @@ fn efficiency(recovery: Recovery, loss: f64, window: u64) -> f64 {
     let cfg = config().with(|of| {
         of.recovery = recovery;
         of.max_inflight = InflightCap::Fixed(Bytes::new(window * 1_000));
-        (of.timeout, of.timeout_few) = (Span::from_us(320), Span::from_us(320));
+        (of.timeout, of.rto_low) = (Span::from_us(320), Span::from_us(320));
         of.nack_interval = Span::from_us(40);
     });
     let size = 40_000_000;
@@ -424,8 +423,8 @@ fn selective_repeat_sends_only_what_is_missing_and_bounds_the_flight() {
     };
     let cfg = config().with(|of| {
         (of.recovery, of.max_inflight) = (Recovery::Selective, InflightCap::Bdp);
-        (of.timeout, of.timeout_few) = (Span::from_us(320), Span::from_us(100));
-        of.few = 3;
+        (of.timeout, of.rto_low) = (Span::from_us(320), Span::from_us(100));
+        of.rto_low_packets = 3;
     });
     let mut cable = Cable::new(cfg, "dcqcn", 500_000, lose);
     cable.run(at(1_000_000));
@@ -470,8 +469,8 @@ fn a_window_above_the_cap_does_not_grow() {
 fn the_shorter_timeout_is_for_few_packets_and_no_more() {
     for few in 0..5 {
         let (timeout, timeout_few) = (Span::from_ms(4), Span::from_us(100));
-        let cfg =
-            config().with(|of| (of.few, of.timeout, of.timeout_few) = (few, timeout, timeout_few));
+        let cfg = config()
+            .with(|of| (of.rto_low_packets, of.timeout, of.rto_low) = (few, timeout, timeout_few));
         let mut sender = qp(&cfg, "dcqcn", 4_000);
         assert_eq!(first_flight(&mut sender, &cfg), 4);
         for (acked, left) in [(1, 3), (2, 2), (3, 1)] {
@@ -570,8 +569,8 @@ proptest! {
             _ => Fate::Arrives,
         };
         let cfg = capped(config(), cap * 1_000).with(|of| {
-            (of.timeout, of.timeout_few) = (Span::from_us(400), Span::from_us(300));
-            (of.recovery, of.few, of.ack_every) = (recovery, 3, ack_every);
+            (of.timeout, of.rto_low) = (Span::from_us(400), Span::from_us(300));
+            (of.recovery, of.rto_low_packets, of.ack_every) = (recovery, 3, ack_every);
         });
         let mut cable = Cable::new(cfg, name, size, fate);
         cable.run(at(60_000_000));
@@ -634,7 +633,7 @@ proptest! {
             _ => Fate::Arrives,
         };
         let few = Span::from_us(300);
-        let cfg = config().with(|of| (of.recovery, of.timeout, of.timeout_few) = (recovery, few, few));
+        let cfg = config().with(|of| (of.recovery, of.timeout, of.rto_low) = (recovery, few, few));
         let cable = posted(cfg, &messages, fate);
         prop_assert!(cable.done.is_some() && cable.receiver.complete());
         let mut end = 0;

@@ -204,7 +204,7 @@ fn idleness_beyond_the_timeout_halves_the_window_once_per_timeout() {
     let law = FlowParams::new("reno").unwrap();
     let run = |idle_ms: u64, restart: bool| {
         let mut cfg = config("reno");
-        cfg.idle_restart = restart;
+        cfg.slow_start_after_idle = restart;
         let mut pipe = Pipe::with_spec(cfg, &law, Bytes::new(630 * MSS), true, RTT);
         pipe.run_until(at_us(10_000));
         let before = pipe.sender.cwnd().get() / MSS;

@@ -375,7 +375,7 @@ fn limit_classes(
     let returns = if returns { "return_to_sender = true\n" } else { "" };
     let line = format!("classes = {classes}\n");
     let turns = match coins.one_in(3) {
-        true => format!("turns = {{ high = {}, low = {} }}\n", d.between(1, 12), d.between(1, 3)),
+        true => format!("wrr = {{ high = {}, low = {} }}\n", d.between(1, 12), d.between(1, 3)),
         false => String::new(),
     };
     let limits = format!("{line}limits = [{}]\n{returns}{turns}", limits.join(", "));
@@ -454,7 +454,7 @@ fn receivers_law(
         let over = over(&mut d, into);
         let returns = d.one_in(2);
         let turns = match d.one_in(2) {
-            true => format!("turns = {{ high = {}, low = 1 }}\n", d.between(1, 12)),
+            true => format!("wrr = {{ high = {}, low = 1 }}\n", d.between(1, 12)),
             false => String::new(),
         };
         let limits = format!(
@@ -491,7 +491,8 @@ fn receiver_driven(
         let _ = writeln!(out, "class = {class}\nrouting = \"ecmp-symmetric\"");
         if protect(seed, (class, 1), fabric, drawn) {
             drawn.ordered = false;
-            let _ = writeln!(out, "protect = true\nwindow = \"{} packets\"", d.between(1, 60));
+            let _ =
+                writeln!(out, "selective_drop = true\nwindow = \"{} packets\"", d.between(1, 60));
         }
         let mut d = Draw(Stream::new(seed, 26, Purpose::Test));
         let (form, stops) = (d.of(&["code", "paper"]), d.one_in(2));
@@ -512,14 +513,15 @@ fn receiver_driven(
     let _ = writeln!(out, "class = {class}\nlevels = {levels}");
     let _ = writeln!(out, "ack_class = {}", d.0.below(classes));
     if protect(seed, (class, levels), fabric, drawn) {
-        out.push_str("protect = true\n");
+        out.push_str("selective_drop = true\n");
     }
     let mut granted = levels.max(2) - 1;
     if levels > 1 && d.one_in(2) {
         let unasked = d.between(1, levels - 1);
         granted = levels - unasked;
         let cutoffs: Vec<_> = (1..unasked).map(|n| format!("\"{}B\"", n * 2_000)).collect();
-        let _ = writeln!(out, "unscheduled_levels = {unasked}\ncutoffs = [{}]", cutoffs.join(", "));
+        let _ =
+            writeln!(out, "unscheduled_priorities = {unasked}\ncutoffs = [{}]", cutoffs.join(", "));
     }
     let mut params = Vec::new();
     if law == "homa" && d.one_in(2) {
