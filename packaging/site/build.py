@@ -25,7 +25,7 @@ SITE = TARGET / "site"
 SOURCE = SITE / "pages"
 INDEX = SITE / "html/index.html"
 TOOLS = TARGET / "site-tools"
-NEEDS = "zensical==0.0.73"
+NEEDS = HERE / "requirements.txt"
 ITEM = re.compile(r"([-*+]|\d+\.) ")
 LINK = re.compile(r"(!?)\[([^\]]*)\]\(([^)\s]+)\)")
 # A picture with one for the dark, as GitHub shows it; the site has both by its own means.
@@ -196,13 +196,13 @@ def lay():
 def installed():
     """Whether Zensical is there, after an attempt to get it."""
     mark = TOOLS / "installed"
-    if mark.exists() and mark.read_text() == NEEDS:
+    if mark.exists() and mark.read_text() == NEEDS.read_text():
         return True
     venv.create(TOOLS, with_pip=True, clear=True)
-    pip = [TOOLS / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", NEEDS]
+    pip = [TOOLS / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--require-hashes", "-r", NEEDS]
     if subprocess.run(pip).returncode != 0:
         return False
-    mark.write_text(NEEDS)
+    mark.write_text(NEEDS.read_text())
     return True
 
 
