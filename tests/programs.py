@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Builds programs of tests with cargo and runs them one after the other, a line for each.
 
-    programs.py [--no-run | --no-tests] [CARGO OPTION...] [-- WORD...]
+    programs.py [--no-run | --no-tests | --slowest] [CARGO OPTION...] [-- WORD...]
 
 CARGO OPTIONs choose what is built (`--workspace --lib`, `-p forebay-net --test it`). WORDs are passed on to the programs: parts of names
 of tests. With --no-run they are only built; with --no-tests libraries, programs and examples are, and nothing is run. Clippy's driver
-compiles: it is rustc that also lints, so one pass does both. A warning is a failure.
+compiles: it is rustc that also lints, so one pass does both. A warning is a failure. With --slowest each test runs in a process of its
+own, and those that take most CPU are listed.
+
+Random tests draw their cases from the commit, so that a red test stays red when it runs again. PROPTEST_RNG_SEED=N chooses others.
 
 A test that fails runs once more, alone. If it passes then, the output says `unstable: NAME`. It is a failure all the same:
 red has to mean that something is wrong.
@@ -74,6 +77,12 @@ def environment(folder):
     return {**os.environ, "CARGO_MANIFEST_DIR": str(folder), "RUST_MIN_STACK": os.environ.get("RUST_MIN_STACK", "33554432")}
 
 
+def seed_of_commit():
+    """A seed of random tests, the same for as long as the commit is."""
+    found = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True)
+    return str(int(found.stdout[:8] or "1", 16))
+
+
 def cpu():
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
@@ -105,16 +114,34 @@ def by_program(programs, words):
             continue
         good = False
         print(without_passed(done.stdout), flush=True)
+        print(f"   random cases of PROPTEST_RNG_SEED={os.environ['PROPTEST_RNG_SEED']}", flush=True)
         for test in FAILED.findall(done.stdout):
             again = run(program, folder, [test, "--exact", "--include-ignored"])
             alone(name, test, again.returncode == 0)
     return good
 
 
+def slowest(programs, words, count=60):
+    """Runs each test alone, and lists those that take most CPU."""
+    took = []
+    for name, program, folder in programs:
+        listed = run(program, folder, ["--list", "--format", "terse", *words]).stdout
+        for test in re.findall(r"^(.*): test$", listed, re.M):
+            before = cpu()
+            good = run(program, folder, [test, "--exact"]).returncode == 0
+            took.append((cpu() - before, f"{name} {test}{'' if good else ' (failed)'}"))
+    took.sort(reverse=True)
+    print(f"{sum(seconds for seconds, _ in took):.0f} s of CPU for {len(took)} tests, each alone")
+    for seconds, test in took[:count]:
+        print(f"{seconds:7.2f} s  {test}")
+
+
 def by_nextest(options, words):
     command = ["cargo", "nextest", "run", "--locked", "--no-fail-fast", "--no-tests=pass", "--status-level=fail", *unified(options), *words]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", env=with_clippy())
     print(done.stdout, flush=True)
+    if done.returncode != 0:
+        print(f"   random cases of PROPTEST_RNG_SEED={os.environ['PROPTEST_RNG_SEED']}", flush=True)
     for name, test in dict.fromkeys(NEXTEST_FAILED.findall(done.stdout)):
         again = [*command[:4], *unified(options), "-E", f"binary_id(={name}) & test(={test})"]
         alone(name, test, subprocess.run(again, cwd=ROOT, capture_output=True, env=with_clippy()).returncode == 0)
@@ -126,9 +153,12 @@ def main(arguments):
     options, words = arguments[:split], arguments[split + 1 :]
     if "--no-tests" in options:
         return int(compiled(["build"], [word for word in options if word != "--no-tests"]) is None)
-    programs = built([word for word in options if word != "--no-run"])
+    os.environ.setdefault("PROPTEST_RNG_SEED", seed_of_commit())
+    programs = built([word for word in options if word not in ("--no-run", "--slowest")])
     if programs is None or "--no-run" in options:
         return int(programs is None)
+    if "--slowest" in options:
+        return slowest(programs, words)
     return 0 if (by_nextest(options, words) if shutil.which("cargo-nextest") else by_program(programs, words)) else 1
 
 
