@@ -204,7 +204,8 @@ def sweep(
         for run, title, resolved, done in core.runs():
             if not done:
                 shutil.rmtree(runs / run, ignore_errors=True)  # of another version, or damaged
-                todo.append((title, Task(str(runs.absolute()), run, resolved, str(Path(place).parent.absolute()), threads, own)))
+                base = str(Path(place).parent.absolute())
+                todo.append((title, Task(str(runs.absolute()), run, resolved, base, threads, own)))
         core.begin()
         try:
             failures = _all(core, todo, executor, jobs, bar)
