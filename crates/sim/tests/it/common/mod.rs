@@ -5,11 +5,32 @@ pub mod random;
 
 use forebay_record::RunRecord;
 use forebay_scenario::model::Scenario;
-use forebay_sim::{Options, Outcome, Watch, simulate, twin};
+use forebay_sim::{Options, Outcome, Simulation, Watch, simulate, twin};
+use forebay_units::Time;
 
 /// How many random scenarios a test tries: a third of all, and all of them in `./test --all`.
 pub fn of_all(cases: u32) -> u32 {
     if std::env::var_os("FOREBAY_WHOLE").is_some() { cases } else { cases / 3 }
+}
+
+/// Most packet-hops of a random scenario that a test runs to its end. Few have more, and one of those would take as long as all others.
+pub const MOST_HOPS: u64 = 400_000;
+
+/// One run, or none if it has more packet-hops.
+pub fn run_if_short(scenario: &Scenario, most_hops: u64) -> Option<Outcome> {
+    let mut simulation =
+        Simulation::new(scenario, 1, Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    let (stop, watch) = (scenario.stop.time.since(Time::ZERO), Watch::default());
+    for part in 1..=64 {
+        if simulation.advance(Time::ZERO + stop / 64 * part, &watch) {
+            break;
+        }
+        if simulation.packet_hops() > most_hops {
+            return None;
+        }
+    }
+    simulation.advance(Time::MAX, &watch);
+    Some(simulation.finish())
 }
 
 /// A checked scenario.
