@@ -51,6 +51,12 @@ queues = { every = "20us", where = "leaf[0]" }
 """
 
 
+def in_sample(index: int) -> bool:
+    """Whether a test looks at this one of many: a third of them, which the commit chooses, and all in `./test --all`."""
+    seed = os.environ.get("PROPTEST_RNG_SEED")
+    return seed is None or "FOREBAY_WHOLE" in os.environ or index % 3 == int(seed) % 3
+
+
 def wait_until(holds: Callable[[], bool]) -> bool:
     """Waits until something holds, as long as a busy machine needs; the limit of ten minutes ends a test that hangs."""
     for _ in range(60_000):

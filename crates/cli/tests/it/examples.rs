@@ -1,7 +1,7 @@
 //! The example in the help of each verb works as it stands.
 #![cfg(unix)]
 
-use crate::common::{FOREBAY, Scratch};
+use crate::common::{FOREBAY, Scratch, in_sample};
 use std::path::Path;
 use std::process::Command;
 
@@ -22,7 +22,7 @@ fn every_verb_has_an_example_that_works() {
     // What commands left in an empty folder: examples often begin alike, and a run is made once.
     let mut left: Vec<(String, Scratch)> = Vec::new();
     // The help of `agent` is that of another program.
-    for verb in verbs.into_iter().filter(|verb| *verb != "agent") {
+    for (index, verb) in verbs.into_iter().enumerate().filter(|(_, verb)| *verb != "agent") {
         let help = here.run(&[verb, "--help"]).ends(0).out;
         let example = help.lines().skip_while(|line| *line != "Example:").skip(1);
         let example: Vec<&str> = example.take_while(|line| !line.is_empty()).collect();
@@ -31,6 +31,9 @@ fn every_verb_has_an_example_that_works() {
             example.iter().any(|line| line.contains(&format!("forebay {verb}"))),
             "{example:?}"
         );
+        if !in_sample(index) {
+            continue;
+        }
         let inside = Scratch::new();
         let mut commands = String::new();
         for line in example.iter().filter(|_| !ELSEWHERE.contains(&verb)) {

@@ -1,6 +1,6 @@
 //! The verbs that only print: new, check, laws, list, explain, schema, report, help.
 
-use crate::common::{FOREBAY, Ran, SMALL, Scratch};
+use crate::common::{FOREBAY, Ran, SMALL, Scratch, in_sample};
 use serde_json::Value;
 
 #[test]
@@ -37,10 +37,14 @@ fn every_preset_can_be_written_checked_and_named() {
     {
         assert!(names(scenarios).iter().any(|known| known == name), "{name}: {listed}");
     }
-    for name in names(scenarios) {
-        let name = name.as_str();
+    for (index, name) in names(scenarios).iter().enumerate() {
         let file = format!("{name}.toml");
         here.run(&["new", name, "--out", &file]).ends(0);
+        assert_eq!(here.run(&["new", name]).ends(0).out, here.read(&file));
+        // A check simulates for a moment. That no preset has a pitfall is a test of the scenarios.
+        if !in_sample(index) {
+            continue;
+        }
         let check = here.run(&["check", &file]).ends(0);
         assert!(
             check.out.starts_with("scenario  ")
@@ -48,7 +52,6 @@ fn every_preset_can_be_written_checked_and_named() {
             "{}",
             check.out
         );
-        assert_eq!(here.run(&["new", name]).ends(0).out, here.read(&file));
     }
     let again = here.run(&["new", "incast", "--out", "incast.toml"]).ends(2);
     assert!(again.err.contains("incast.toml exists"), "{}", again.err);

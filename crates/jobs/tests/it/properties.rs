@@ -73,8 +73,10 @@ fn schedule(case: &Case) -> Option<Schedule> {
 
 #[test]
 fn each_part_is_reduced_exactly_once_by_each_rank() {
+    // A third of the cases, and all of them in ./test --all.
+    let cases = if std::env::var_os("FOREBAY_WHOLE").is_some() { 400 } else { 130 };
     let mut good = 0;
-    each!(400, Case, |case| {
+    each!(cases, Case, |case| {
         let Some(schedule) = schedule(case) else { return };
         let oldest = |_: &[Event]| 0;
         let newest = |events: &[Event]| events.len() - 1;
@@ -94,7 +96,7 @@ fn each_part_is_reduced_exactly_once_by_each_rank() {
         }
         good += 1;
     });
-    assert!(good > 200, "{good}");
+    assert!(good > cases / 2, "{good}");
 }
 
 #[test]
