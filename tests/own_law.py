@@ -3,8 +3,8 @@
 
     own_law.py [--cargo]
 
-It is compiled against the libraries of target/release, so that nothing of the workspace is compiled twice. With --cargo, cargo
-compiles everything once more, as for a reader.
+It is compiled against the libraries of target/release, or of the profile that FOREBAY_PROFILE names, so that nothing of the workspace is
+compiled twice. With --cargo, cargo compiles everything once more, as for a reader.
 """
 
 import json
@@ -16,8 +16,12 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+import programs  # noqa: E402
+
 CRATE = ROOT / "examples/own-law"
 HERE = ROOT / "target/own-law"
+PROFILE = os.environ.get("FOREBAY_PROFILE", "release")
 NAMES = {"forebay": "forebay_cli"}  # library of a package, where that has another name
 SCENARIO = """
 version = 1
@@ -57,9 +61,9 @@ def packages():
 
 
 def libraries(names):
-    """Paths of the libraries of these packages in target/release."""
+    """Paths of the libraries of these packages that cargo has compiled, or compiles now."""
     words = [word for name in names for word in ("-p", name)]
-    done = subprocess.run(["cargo", "build", "--locked", "--release", "--quiet", "--message-format=json", *words], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    done = subprocess.run(["cargo", "build", "--locked", *programs.of_profile(PROFILE), "--quiet", "--message-format=json", *words], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     made = [json.loads(line) for line in done.stdout.splitlines()]
     files = {of["target"]["name"]: file for of in made if of["reason"] == "compiler-artifact" for file in of["filenames"] if file.endswith(".rlib")}
     return {lib: files[lib] for lib in (NAMES.get(name, name.replace("-", "_")) for name in names)}
@@ -68,7 +72,7 @@ def libraries(names):
 def compiled(libs, *more):
     words = ["rustc", "--edition", "2024", "--crate-name", "own_law", "-D", "warnings", "-C", "debug-assertions=on"]
     words += [word for name, path in libs.items() for word in ("--extern", f"{name}={path}")]
-    run(*words, "-L", f"dependency={ROOT / 'target/release/deps'}", *more, CRATE / "src/main.rs", cwd=ROOT)
+    run(*words, "-L", f"dependency={ROOT / 'target' / PROFILE / 'deps'}", *more, CRATE / "src/main.rs", cwd=ROOT)
 
 
 def blocks(text, kind):
@@ -116,7 +120,7 @@ def main(arguments):
     pages(own)
     command(own)
     if "--cargo" in arguments:
-        run("cargo", "test", "--quiet", "--manifest-path", CRATE / "Cargo.toml", "--target-dir", HERE / "target", cwd=ROOT)
+        run("cargo", "test", "--offline", "--quiet", "--manifest-path", CRATE / "Cargo.toml", "--target-dir", HERE / "target", cwd=ROOT)
     print(f"{', '.join(libs)}: the law halve outside the workspace, its tests, page, run, log, sweep and sentences")
 
 

@@ -38,6 +38,11 @@ def with_clippy():
     return {**os.environ, "RUSTC_WORKSPACE_WRAPPER": str(driver)} if driver.exists() else dict(os.environ)
 
 
+def of_profile(name):
+    """Options of cargo for a profile, that of tests/tested.toml among them."""
+    return [*(["--config", str(ROOT / "tests/tested.toml")] if name == "tested" else []), "--profile", name]
+
+
 def unified(options):
     """Options of cargo with which chosen packages have the features that they have among all (crates/unified)."""
     return [*options, "-p", "forebay-unified"] if "-p" in options else options

@@ -2,7 +2,7 @@
 """No row of a suite flips unnoticed, and none that is out hides: runs `forebay reproduce SUITE --quick` and compares the
 verdicts with validation/SUITE/verdicts.toml, which names every row that is not in.
 
-    verdicts.py [SUITE...]             all suites without one; needs target/release/forebay
+    verdicts.py [SUITE...]             all suites without one; needs target/release/forebay, or the program that FOREBAY names
     verdicts.py --sample               the suites that take seconds, and one of the others, which the commit chooses
     verdicts.py --record [SUITE...]    writes the files anew: a change of results, which the commit explains
     verdicts.py --seeds SUITE...       writes validation/SUITE/seeds.toml: how many rows are in with five sets of seeds (five quick runs)
@@ -17,13 +17,14 @@ A row that is out has to name its cause in its note.
 
 import hashlib
 import json
+import os
 import pathlib
 import subprocess
 import sys
 import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-FOREBAY = ROOT / "target/release/forebay"
+FOREBAY = pathlib.Path(os.environ.get("FOREBAY", ROOT / "target/release/forebay"))
 SUITES = ["analytic", "linux", "rdma", "htsim", "expresspass", "homa", "ndp", "aeolus", "hiercc", "hostcc", "tcp-nv", "carc", "pcc-dilemma"]
 # A quick run of each of these takes five seconds of CPU or more.
 SLOW = ["rdma", "hiercc", "hostcc", "tcp-nv", "carc", "pcc-dilemma"]

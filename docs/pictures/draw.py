@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws the pictures of the documentation with target/release/forebay.
+"""Draws the pictures of the documentation with target/release/forebay, or the program that FOREBAY names.
 
     docs/pictures/draw.py [NAME...]            those; all that take seconds without a name
     docs/pictures/draw.py --check [NAME...]    draws into a temporary folder and compares: text of SVGs, size and captions of PNGs
@@ -12,6 +12,7 @@ papers' suites take minutes to hours of CPU: they are drawn by name, and never b
 import argparse
 import base64
 import json
+import os
 import re
 import shutil
 import struct
@@ -22,7 +23,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-FOREBAY = ROOT / "target/release/forebay"
+FOREBAY = Path(os.environ.get("FOREBAY", ROOT / "target/release/forebay"))
 CAPTIONS = HERE / "captions.json"
 sys.path.insert(0, str(ROOT / "crates/record/tests/browser"))
 import report  # noqa: E402

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the playground: the simulator for a browser, and the page around it, in one static folder that any web server serves.
 # Usage: packaging/playground/build.sh [FOLDER]; without a folder it is target/playground, where `forebay play` finds it.
-# FEATURES are those of the crate: `unified` in tests.
+# Tests set FEATURES of the crate (`unified`) and FOREBAY_PROFILE, cargo's (`tested`), and so share what macros are made of with the command.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 out=${1:-target/playground}
@@ -10,9 +10,12 @@ if ! rustup target list --installed 2> /dev/null | grep -qx "$target" && ! rustu
     echo "skipped: the playground needs the target $target, which is not installed here and cannot be"
     exit 0
 fi
-cargo rustc --locked --quiet ${FEATURES:+--features "$FEATURES"} --config packaging/playground/cargo.toml --release --target "$target" -p forebay-playground --lib --crate-type cdylib
+profile=${FOREBAY_PROFILE:-release}
+config=packaging/playground/cargo.toml
+[ "$profile" != tested ] || config=tests/tested.toml
+cargo rustc --locked --quiet ${FEATURES:+--features "$FEATURES"} --config "$config" --profile "$profile" --target "$target" -p forebay-playground --lib --crate-type cdylib
 mkdir -p "$out"
-cp "target/$target/release/forebay_playground.wasm" "$out/playground.wasm"
+cp "target/$target/$profile/forebay_playground.wasm" "$out/playground.wasm"
 cp crates/playground/web/*.{html,js} "$out"
 # The colours and the type of reports, in both themes, and what is the playground's own.
 style=crates/record/src

@@ -4,10 +4,11 @@
     python3 packaging/site/build.py
 
 Pages are those of docs/, README.md and two others of the repository, and reference pages made of what the program prints of itself, so
-it needs target/release/forebay. They are laid in target/site/pages with links that fit there; Zensical makes the site of them. It is
+it needs target/release/forebay, or the program that FOREBAY names. They are laid in target/site/pages with links that fit there; Zensical makes the site of them. It is
 installed into target/site-tools on the first run; where it cannot be had, this says `skipped:` and ends well.
 """
 
+import os
 import posixpath
 import re
 import shutil
@@ -20,7 +21,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 TARGET = ROOT / "target"
-FOREBAY = TARGET / "release/forebay"
+FOREBAY = Path(os.environ.get("FOREBAY", TARGET / "release/forebay"))
 SITE = TARGET / "site"
 SOURCE = SITE / "pages"
 INDEX = SITE / "html/index.html"

@@ -3,7 +3,7 @@
 
     tshark.py
 
-Needs target/release/forebay and tshark; where there is no tshark the test is skipped by name and succeeds.
+Needs target/release/forebay (or the program that FOREBAY names) and tshark; where there is no tshark the test is skipped by name and succeeds.
 
 At the port of the host that sends a flow, every segment that tshark calls a retransmission (plain, fast or spurious) is
 one that our sender sent again, and the other way round: nothing can overtake anything there. Behind a lossy queue, or
@@ -12,6 +12,7 @@ where paths reorder, it has to guess; see docs/exports.md.
 
 import collections
 import csv
+import os
 import pathlib
 import shutil
 import subprocess
@@ -20,7 +21,7 @@ import tempfile
 
 NAME = "captures/tshark"
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FOREBAY = ROOT / "target/release/forebay"
+FOREBAY = pathlib.Path(os.environ.get("FOREBAY", ROOT / "target/release/forebay"))
 
 HEAD = """version = 1
 name = "%s"

@@ -12,6 +12,11 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+import programs  # noqa: E402
+
+# Of cargo.
+PROFILE = os.environ.get("FOREBAY_PROFILE", "release")
 WARNINGS = ["-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-Wconversion"]
 
 
@@ -34,10 +39,10 @@ def main():
     if missing:
         print(f"skipped: the C library: {missing[0]} is not installed")
         return
-    run("cargo", "build", "--locked", "--release", "--quiet", "-p", "forebay", "-p", "forebay-carc-bench", "-p", "forebay-credits-c", cwd=ROOT)
+    run("cargo", "build", "--locked", *programs.of_profile(PROFILE), "--quiet", "-p", "forebay", "-p", "forebay-carc-bench", "-p", "forebay-credits-c", cwd=ROOT)
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        run(sys.executable, ROOT / "packaging/credits-c.py", folder / "usr")
+        run(sys.executable, ROOT / "packaging/credits-c.py", folder / "usr", PROFILE)
         find = os.environ | {"PKG_CONFIG_PATH": str(folder / "usr/lib/pkgconfig")}
         flags = run("pkg-config", "--cflags", "forebay-credits", env=find).split()
         shared = run("pkg-config", "--libs", "forebay-credits", env=find).split()

@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT / "docs/pictures"))
 from themes import themed  # noqa: E402
 
 BASELINE = HERE / "baseline.json"
-BENCH = Path(os.environ.get("CARC_BENCH", ROOT / "target/release/carc-bench"))
+BENCH = ROOT / "target" / os.environ.get("FOREBAY_PROFILE", "release") / "carc-bench"
 SLACK = 1.03
 BUDGET = 250
 CREDIT_BYTES = 0.01

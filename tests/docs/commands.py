@@ -3,8 +3,8 @@
 
     commands.py [PAGE...]
 
-Needs target/release/forebay. Commands are the lines of ```sh blocks, and code in the cells of tables that begins with
-`forebay`, `cargo` or `./`. Each page has a temporary folder with the repository's scenarios and samples, in which its
+Needs target/release/forebay, or the program that FOREBAY names. Commands are the lines of ```sh blocks, and code in the cells of tables
+that begins with `forebay`, `cargo` or `./`. Each page has a temporary folder with the repository's scenarios and samples, in which its
 commands run in their order, as a reader would paste them.
 
 A command that takes more than LIMIT seconds of CPU (STARTED, if it simulates), or that waits for somebody, is ended by SIGTERM; it has then started,
@@ -18,6 +18,7 @@ A word in capitals (FILE, SUITE) or an [option] stands for something to fill in;
 """
 
 import hashlib
+import os
 import pathlib
 import re
 import shlex
@@ -31,10 +32,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 import patience  # noqa: E402
 
-FOREBAY = ROOT / "target/release/forebay"
+FOREBAY = pathlib.Path(os.environ.get("FOREBAY", ROOT / "target/release/forebay"))
 # Seconds of CPU; less where a simulation that has started shows nothing more by going on.
-LIMIT = 3.0
-STARTED = {"run": 1.0, "sweep": 1.0, "reproduce": 1.0}
+LIMIT = 6.0
+STARTED = {"run": 0.5, "sweep": 0.5, "reproduce": 0.5, "bench": 1.0}
 WHOLE = 120.0
 # Seconds without any, after which a command waits for somebody; and that it may take to end, on the busiest machine.
 IDLE = 5.0

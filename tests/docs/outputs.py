@@ -3,7 +3,7 @@
 
     outputs.py [PAGE...]
 
-Needs target/release/forebay, and takes some minutes: unlike commands.py it runs every command to its end. The ```text block next
+Needs target/release/forebay, or the program that FOREBAY names, and takes some minutes: unlike commands.py it runs every command to its end. The ```text block next
 after a ```sh block has to consist of lines that its commands print; a line of `...` and spaces count for nothing. What depends on
 the machine (the agent, benches) and blocks with `commands: skip` are left out.
 """

@@ -25,7 +25,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 BASELINE = HERE / "baseline.json"
-BINARY = Path(os.environ.get("FOREBAY", ROOT / "target" / "release" / "forebay"))
+BINARY = Path(os.environ.get("FOREBAY", ROOT / "target/release/forebay"))
 
 # Name of a bench, and the two virtual times of its measured part. With a time given no bench is repeated.
 COUNTED = [

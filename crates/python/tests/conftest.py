@@ -12,6 +12,8 @@ import pytest
 import forebay as fb
 
 ROOT = Path(__file__).resolve().parents[3]
+# The command, where it is built.
+FOREBAY = Path(os.environ.get("FOREBAY", ROOT / "target/release/forebay"))
 
 # Tests press Ctrl-C, which what is started in the background of a script is told to ignore.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -10,7 +10,7 @@ import pytest
 
 import forebay as fb
 
-from .conftest import ROOT, SMALL, ctrl_c_once
+from .conftest import FOREBAY, SMALL, ctrl_c_once
 
 
 def test_a_setting_gives_another_scenario_and_a_bare_word_is_a_key(small):
@@ -107,11 +107,10 @@ def test_numbers_are_those_of_the_command(small, results, tmp_path):
         assert (written / name).read_bytes() == (tmp_path / "direct" / name).read_bytes(), name
     with pytest.raises(fb.ResultsError):
         results.save(written)
-    forebay = ROOT / "target/release/forebay"
-    if not forebay.exists():
+    if not FOREBAY.exists():
         pytest.skip("the command is not built here")
     (tmp_path / "small.toml").write_text(SMALL)
-    command = [forebay, "run", "small.toml", "--out", "cli", "--progress", "off"]
+    command = [FOREBAY, "run", "small.toml", "--out", "cli", "--progress", "off"]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
     for name in files - {"volatile.json"}:
         assert (written / name).read_bytes() == (tmp_path / "cli" / name).read_bytes(), name

@@ -12,7 +12,7 @@ import pytest
 
 import forebay as fb
 
-from .conftest import ROOT, SMALL, ctrl_c_once, wait_until
+from .conftest import FOREBAY, SMALL, ctrl_c_once, wait_until
 
 GRID = {"law": ["dctcp", "reno"], "load": [0.3, 0.6]}
 
@@ -71,12 +71,11 @@ def test_the_same_call_does_nothing_again_and_a_lost_run_alone(swept):
 
 
 def test_the_command_line_and_python_continue_each_other(swept, tmp_path):
-    forebay = ROOT / "target/release/forebay"
-    if not forebay.exists():
+    if not FOREBAY.exists():
         pytest.skip("the command is not built here")
     table = '[sweep]\n"transport.law" = ["dctcp", "reno"]\n"traffic[0].load" = [0.3, 0.6]\n'
     (tmp_path / "small.toml").write_text(SMALL + table)
-    command = [forebay, "sweep", "small.toml", "--seeds", "1,2", "--out", "cli", "--progress", "off"]
+    command = [FOREBAY, "sweep", "small.toml", "--seeds", "1,2", "--out", "cli", "--progress", "off"]
     subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
     assert files(tmp_path / "cli") == files(swept.folder)
     # Half of it by one, the rest by the other.

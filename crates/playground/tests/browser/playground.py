@@ -4,8 +4,9 @@ time and keys do what they say; desktop and phone, light and dark; no console er
 
     playground.py [--pictures FOLDER]
 
-Builds the page with packaging/playground/build.sh and serves it with target/release/forebay play. Where Chromium or the wasm target
-is missing and cannot be had, the test is skipped by name and succeeds. The browser is that of the test of reports.
+Builds the page with packaging/playground/build.sh and serves it with `play` of target/release/forebay, or of the program that FOREBAY
+names. Where Chromium or the wasm target is missing and cannot be had, the test is skipped by name and succeeds. The browser is that of
+the test of reports.
 """
 
 import base64
@@ -25,7 +26,7 @@ sys.path.insert(0, str(ROOT / "crates/record/tests/browser"))
 import report  # noqa: E402
 
 NAME = "browser/playground"
-FOREBAY = ROOT / "target/release/forebay"
+FOREBAY = pathlib.Path(os.environ.get("FOREBAY", ROOT / "target/release/forebay"))
 PRESETS = ["incast", "websearch", "host-congestion", "pfc-storm", "hiercc", "nv-beside-cubic"]
 # Share of the command's speed, in the middle of so many pairs of runs. Without optimisation it is 0.2.
 LEAST_SPEED = 1 / 3
