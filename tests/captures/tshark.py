@@ -514,7 +514,7 @@ def main():
         print(f"skipped: {NAME}: tshark is not installed")
         return 0
     if not FOREBAY.exists():
-        print(f"{FOREBAY} is missing: ./test build makes it")
+        print(f"{FOREBAY} is missing: cargo build --release makes it")
         return 1
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)

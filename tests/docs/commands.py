@@ -185,7 +185,7 @@ def hold(command, mode, where, kept, verbs):
 
 def main(arguments):
     if not FOREBAY.exists():
-        print(f"{FOREBAY} is missing: ./test build makes it")
+        print(f"{FOREBAY} is missing: cargo build --release makes it")
         return 1
     said = subprocess.run([FOREBAY, "--help"], capture_output=True, text=True, check=True).stdout
     verbs = set(re.findall(r"^  ([a-z]+) ", said, re.MULTILINE))
