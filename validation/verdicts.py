@@ -25,7 +25,7 @@ import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 FOREBAY = pathlib.Path(os.environ.get("FOREBAY", ROOT / "target/release/forebay"))
-SUITES = ["analytic", "linux", "rdma", "htsim", "expresspass", "homa", "ndp", "aeolus", "hiercc", "hostcc", "tcp-nv", "carc", "pcc-dilemma"]
+SUITES = ["analytic", "linux", "rdma", "htsim", "expresspass", "homa", "ndp", "aeolus", "powertcp", "hiercc", "hostcc", "tcp-nv", "carc", "pcc-dilemma"]
 # A quick run of each of these takes five seconds of CPU or more.
 SLOW = ["rdma", "hiercc", "hostcc", "tcp-nv", "carc", "pcc-dilemma"]
 PARTS = {"carc": "carc/lifo16six"}  # the reading of the verdict, since each takes half a minute of CPU

@@ -316,7 +316,7 @@ pub struct Bench {
 
 #[derive(Clone, Debug, Args)]
 pub struct Reproduce {
-    /// Suite: analytic, tcp-nv, linux, hostcc, hiercc, htsim, pcc-dilemma, rdma, expresspass, homa, ndp, aeolus or carc; or
+    /// Suite: analytic, tcp-nv, linux, hostcc, hiercc, htsim, pcc-dilemma, rdma, expresspass, homa, ndp, aeolus, powertcp or carc; or
     /// one part, such as hostcc/fig10, of hostcc, hiercc, htsim, pcc-dilemma, rdma or carc. With --all there may be several
     #[arg(value_name = "SUITE", required_unless_present_any = ["stated", "all"])]
     pub suites: Vec<String>,

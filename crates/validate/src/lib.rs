@@ -27,6 +27,7 @@ mod ndp;
 mod order;
 mod pipe;
 mod plot;
+mod powertcp;
 mod rdma;
 mod recorded;
 mod repeats;
@@ -62,6 +63,7 @@ pub const SUITES: &[&str] = &[
     "homa",
     "ndp",
     "aeolus",
+    "powertcp",
     "carc",
 ];
 
@@ -158,6 +160,13 @@ fn suite(name: &str) -> Suite {
         "aeolus" => Suite {
             rows: include_str!("../../../validation/aeolus/rows.toml"),
             measure: |cores, _, quick, _| (aeolus::measure(cores, quick), Vec::new()),
+            parts: none,
+            part_of: |_| "",
+            sensitivity: None,
+        },
+        "powertcp" => Suite {
+            rows: include_str!("../../../validation/powertcp/rows.toml"),
+            measure: |cores, _, _, draw| powertcp::measure(cores, draw),
             parts: none,
             part_of: |_| "",
             sensitivity: None,
@@ -340,6 +349,7 @@ pub fn recorded_spread(suite: &str) -> Option<Spread> {
         "homa",
         "ndp",
         "aeolus",
+        "powertcp",
         "carc"
     );
     Some(toml::from_str(text).unwrap_or_else(|e| panic!("validation/{suite}/seeds.toml: {e}")))

@@ -50,7 +50,7 @@ fn text(suite: &str, extent: Extent) -> Option<&'static str> {
         };
     }
     of!(
-        "analytic", "tcp-nv", "linux", "hostcc", "hiercc", "htsim", "pcc-dilemma", "rdma", "expresspass", "homa", "ndp", "aeolus", "carc";
+        "analytic", "tcp-nv", "linux", "hostcc", "hiercc", "htsim", "pcc-dilemma", "rdma", "expresspass", "homa", "ndp", "aeolus", "powertcp", "carc";
         "hostcc", "hiercc", "pcc-dilemma", "carc"
     )
 }
