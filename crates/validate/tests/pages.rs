@@ -2,7 +2,7 @@
 
 use forebay_validate::{
     Extent, Row, SUITES, Spread, headline, only_by_name, papers, readings, recorded,
-    recorded_spread, totals,
+    recorded_spread, since, totals,
 };
 use std::path::Path;
 
@@ -15,6 +15,10 @@ const HEADLINE: &str = "**Two-sided numbers that the paper states: ";
 
 /// First line of the table of papers in `validation/README.md`.
 const PAPERS: &str = "| paper | run | ";
+
+/// First line of the table of the first count there, and what ends its list.
+const SINCE: &str = "| paper | first count | ";
+const SINCE_END: &str = "\n\nThe first count";
 
 /// The page with these totals: in place of those it has, or after its title.
 fn with(page: &str, suite: &str, totals: &str) -> String {
@@ -89,5 +93,8 @@ fn the_table_of_papers_is_that_of_recorded_verdicts() {
     let page = std::fs::read_to_string(&path).expect("the page is there");
     let (before, rest) = page.split_once(PAPERS).expect("the page has the table");
     let after = rest.split_once("\n\n").expect("text after the table").1;
-    check(&path, &page, &format!("{before}{}\n{after}", papers()));
+    let page_now = format!("{before}{}\n{after}", papers());
+    let (before, rest) = page_now.split_once(SINCE).expect("the page has the first count");
+    let after = rest.split_once(SINCE_END).expect("text after its list").1;
+    check(&path, &page, &format!("{before}{}{SINCE_END}{after}", since().trim_end()));
 }

@@ -16,7 +16,10 @@ pub fn reproduce(args: &Reproduce) -> Result<(), Failure> {
         return all::all(args);
     }
     let suite = match args.suites.as_slice() {
-        [] => return say::data(&forebay_validate::papers()),
+        [] => {
+            let (papers, since) = (forebay_validate::papers(), forebay_validate::since());
+            return say::data(&format!("{papers}\n{since}"));
+        }
         [suite] => suite,
         several => {
             return Err(Failure::Input(format!(
