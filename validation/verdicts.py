@@ -9,7 +9,7 @@ verdicts with validation/SUITE/verdicts.toml, which names every row that is not 
     verdicts.py --whole SUITE JSON...  writes validation/SUITE/whole.toml from the output of whole runs, `forebay reproduce SUITE[/PART] --json` or the
                                        files of `forebay reproduce --all`; of a row in several files the last counts
     verdicts.py --numbers SUITE JSON...  writes what these runs measured to validation/SUITE/measured.toml, of which pictures of pages are
-                                       drawn; rows that they did not measure keep their numbers
+                                       drawn; rows that they did not measure keep their numbers. Also of points of curves, the .toml beside --pictures
     verdicts.py --seeds-from SUITE JSON   as --seeds, from the output of `forebay reproduce SUITE --quick --seeds 5 --json`
 
 A row that is out has to name its cause in its note.
@@ -72,10 +72,14 @@ def numbers(suite, files):
     path = ROOT / "validation" / suite / "measured.toml"
     known = tomllib.loads(path.read_text()) if path.exists() else {}
     for file in files:
-        known |= {row["id"]: row["measured"] for row in rows_in(file) if row.get("measured") is not None}
+        if file.endswith(".toml"):
+            known |= tomllib.loads(pathlib.Path(file).read_text())
+        else:
+            known |= {row["id"]: row["measured"] for row in rows_in(file) if row.get("measured") is not None}
+    points = sorted(id for id in known if id.startswith("point-"))
     ids = [row["id"] for row in tomllib.loads((path.parent / "rows.toml").read_text())["row"]]
     text = "# Numbers of whole runs, of which pictures in docs/pictures are drawn. `validation/verdicts.py --numbers` writes this file.\n"
-    text += "".join(f'"{row}" = {float(f"{known.pop(row):.6g}")}\n' for row in ids if row in known)
+    text += "".join(f'"{row}" = {float(f"{known.pop(row):.6g}")}\n' for row in [*ids, *points] if row in known)
     if known:
         sys.exit(f"{suite} has no row {next(iter(known))}: the run is of another version")
     path.write_text(text)

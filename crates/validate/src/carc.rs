@@ -5,6 +5,7 @@
 mod cache;
 mod idle;
 mod pictures;
+mod points;
 
 use crate::bench::{mean, run_seed};
 use crate::credits;
@@ -256,9 +257,15 @@ pub(crate) fn measure(cores: &Cores<'_>, part: Option<&str>, quick: bool) -> Mea
     let most: BTreeMap<_, _> = bundles.iter().map(|bundle| (bundle.name, ticks(*bundle))).collect();
     let mut calls: Vec<Box<dyn FnOnce() + Send>> = Vec::new();
     for &bundle in &bundles {
+        let most = most[bundle.name];
         for scheme in [Scheme::HostCc, Scheme::Carc] {
-            let load = Load::Echo(most[bundle.name]);
-            calls.push(Box::new(move || see(bundle, scheme, load)));
+            calls.push(Box::new(move || see(bundle, scheme, Load::Echo(most))));
+        }
+        // Curves of figures 5a and 8a.
+        if bundle.name == NAMED && !quick {
+            for (scheme, ticks) in points::between(most) {
+                calls.push(Box::new(move || see(bundle, scheme, Load::Echo(ticks))));
+            }
         }
     }
     cores.call(calls);
@@ -286,6 +293,9 @@ pub(crate) fn measure(cores: &Cores<'_>, part: Option<&str>, quick: bool) -> Mea
         rows(name, longs, &of, Load::Echo(most[name]), &mut measured);
         if name == NAMED {
             named_rows(name, &of, quick, &mut measured);
+            if !quick {
+                points::enter(&of, most[name], &mut measured);
+            }
         }
         // Short runs have too few requests.
         for &long in longs.iter().filter(|_| !quick) {

@@ -123,6 +123,12 @@ impl MeasuredRows {
         }
     }
 
+    /// Numbers whose ids begin so, in the order of their ids.
+    pub fn numbers_of<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, f64)> {
+        let of = self.0.keys().filter(move |id| id.starts_with(prefix));
+        of.filter_map(|id| Some((id.as_str(), self.number(id)?)))
+    }
+
     /// The values under other ids; those for which there is none are left out.
     pub fn renamed(self, name: impl Fn(String) -> Option<String>) -> Self {
         Self(self.0.into_iter().filter_map(|(id, found)| Some((name(id)?, found))).collect())

@@ -1,6 +1,6 @@
-//! CARC's figures and its table 1: numbers of rows, with what the text states of a figure.
+//! CARC's figures and its table 1: numbers of rows, with what the text states of a figure. Points of curves have a file of their own beside them.
 
-use super::{BUNDLES, LONG, NAMED, cache, idle};
+use super::{BUNDLES, LONG, NAMED, cache, idle, points};
 use crate::chart::strings;
 use crate::measured::MeasuredRows;
 use crate::row::Row;
@@ -14,6 +14,7 @@ pub(crate) fn all(measured: &MeasuredRows) -> Vec<(String, String)> {
         ("carc-fig4.svg".to_string(), figure_4().svg(&rows, measured)),
         ("carc-fig7.svg".to_string(), figure_7().svg(&rows, measured)),
     ];
+    let curves = points::pictures(&rows, measured);
     for bundle in BUNDLES {
         let name = bundle.name;
         let end = if name == NAMED { String::new() } else { format!("-{name}") };
@@ -24,10 +25,15 @@ pub(crate) fn all(measured: &MeasuredRows) -> Vec<(String, String)> {
             ("table1", table_1(name, &rows, measured)),
         ];
         for (figure, chart) in figures {
+            if name == NAMED && !curves.is_empty() && matches!(figure, "fig5" | "fig8") {
+                continue; // curves have more
+            }
             pictures.push((format!("carc-{figure}{end}.svg"), chart.svg(&rows, measured)));
         }
     }
-    pictures.into_iter().filter_map(|(name, picture)| Some((name, picture?))).collect()
+    let numbers = points::text(measured).map(|text| ("carc-points.toml".to_string(), text));
+    let drawn = pictures.into_iter().filter_map(|(name, picture)| Some((name, picture?)));
+    drawn.chain(curves).chain(numbers).collect()
 }
 
 /// A chart with a bar for each group; `""` leaves a group out of a panel.
