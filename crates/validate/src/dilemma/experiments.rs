@@ -4,7 +4,7 @@ use super::setup::{HEADER, HOSTS, LINE, PAYLOAD, RACK, SCHEMES, Scheme, Setup, a
 use crate::bench::{BenchRun, Times, run_looking};
 use crate::jobs::Cores;
 use crate::order::Samples;
-use forebay_record::FlowRow;
+use forebay_record::{FlowRow, Quantity};
 use forebay_sim::Inspection;
 use forebay_units::Time;
 use std::collections::BTreeMap;
@@ -205,6 +205,14 @@ impl Experiment {
         }
     }
 
+    /// The short run of E1, with samples of what hosts hold beyond gaps.
+    pub fn sampled(self, scheme: Scheme) -> ExperimentRun {
+        let extent = Extent::new(true);
+        let mut setup = self.setup(scheme, extent);
+        setup.traffic += "[output]\nqueues = { every = \"10us\", where = \"leaf[0]\" }\n";
+        ExperimentRun::of(&setup, 1, self.arrivals(extent))
+    }
+
     pub fn run(self, scheme: Scheme, seed: u64, extent: Extent) -> ExperimentRun {
         ExperimentRun::of(&self.setup(scheme, extent), seed, self.arrivals(extent))
     }
@@ -236,6 +244,8 @@ pub(super) struct ExperimentRun {
     pub dropped: f64,
     /// Payload of flows that have begun and not ended, at [`INSTANTS`] instants of three spans; a row for each run.
     pub backlog: Vec<Vec<f64>>,
+    /// Most payload that a host held beyond gaps in its flows, where this was sampled; bytes.
+    pub beyond_gaps: f64,
     /// Payload on the uplinks of racks while flows arrive, as a share of their rate; a value for each run.
     pub uplinks: Vec<f64>,
 }
@@ -263,6 +273,8 @@ impl ExperimentRun {
                 one.sent_bytes += port.counters.tx_bytes as f64;
             }
         }
+        let gaps = seen.record.series.iter().filter(|s| s.quantity == Quantity::BeyondGaps);
+        one.beyond_gaps = gaps.flat_map(|s| s.values.iter().copied()).fold(0.0, f64::max);
         for row in &seen.record.flows {
             one.packets += row.size.get().div_ceil(PAYLOAD) as f64;
             if row.start.as_secs_f64() < seen.warm() {
@@ -287,6 +299,7 @@ impl ExperimentRun {
         self.dropped += other.dropped;
         self.packets += other.packets;
         self.trimmed += other.trimmed;
+        self.beyond_gaps = self.beyond_gaps.max(other.beyond_gaps);
         self.uplinks.extend_from_slice(&other.uplinks);
         self.backlog.extend_from_slice(&other.backlog);
     }

@@ -13,6 +13,9 @@ pub(super) const OVERHEAD: u64 = 38;
 pub(super) const LINE: f64 = 100e9;
 pub(super) const DELAY: f64 = 1e-6;
 
+/// Rate times the round trip of an empty path between racks, bytes.
+pub(super) const PRODUCT: f64 = 107_500.0;
+
 /// Credits of ExpressPass, and Aeolus: a queue of eight.
 const CREDITS: &str =
     "credits = { class = 1, share = \"84/1622\", burst = \"168B\", limit = \"672B\" }\n";
