@@ -122,23 +122,31 @@ impl Outcome {
         let goodput: Vec<(f64, f64)> = series("goodput of all hosts");
         let late: Vec<f64> =
             queue.iter().filter(|(at, _)| *at >= 2.0).map(|(_, bytes)| *bytes).collect();
-        let throughput: Vec<(f64, f64)> = goodput
-            .windows(MEAN_OF)
-            .map(|of| {
-                let rates: Vec<f64> = of.iter().map(|(_, gbps)| gbps / CARRIES).collect();
-                (of[MEAN_OF - 1].0, mean(&rates))
-            })
-            .collect();
-        // The first window that begins 50 us after the onset.
-        let begun = throughput.iter().filter(|(at, _)| *at >= 0.05 + EVERY * 1e3 * MEAN_OF as f64);
+        let throughput = throughput(&goodput);
         Self {
             longest: seen.longest_queue(PORT),
             afterwards: mean(&late),
-            least: begun.map(|(_, rate)| *rate).fold(f64::INFINITY, f64::min),
+            least: least(&throughput),
             queue: queue.into_iter().map(|(at, bytes)| (at, bytes / 1e3)).collect(),
             throughput,
         }
     }
+}
+
+/// Means of 100 us over what the link carries, of samples of ms and Gb/s, each at its end.
+fn throughput(goodput: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let one = |of: &[(f64, f64)]| {
+        let rates: Vec<f64> = of.iter().map(|(_, gbps)| gbps / CARRIES).collect();
+        (of[MEAN_OF - 1].0, mean(&rates))
+    };
+    goodput.windows(MEAN_OF).map(one).collect()
+}
+
+/// The least of those that begin 50 us after the onset or later.
+fn least(throughput: &[(f64, f64)]) -> f64 {
+    let first = 0.05 + EVERY * 1e3 * MEAN_OF as f64;
+    let begun = throughput.iter().filter(|(at, _)| *at > first - EVERY * 1e3 / 2.0);
+    begun.map(|(_, rate)| *rate).fold(f64::INFINITY, f64::min)
 }
 
 /// Queue and throughput of all schemes over time.
@@ -251,6 +259,24 @@ fn traffic(answers: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Half the rate for 200 us is a mean of half, for 50 us one of three quarters.
+    #[test]
+    fn a_dip_counts_by_its_share_of_a_tenth_of_a_millisecond() {
+        let dip = |from: f64, to: f64| -> f64 {
+            let sample = |i: u32| {
+                let at = f64::from(i) * 0.01;
+                let low = at > from + 0.001 && at < to + 0.001;
+                (at, if low { CARRIES / 2.0 } else { CARRIES })
+            };
+            least(&throughput(&(1..=400).map(sample).collect::<Vec<_>>()))
+        };
+        assert!((dip(1.0, 1.0) - 1.0).abs() < 1e-12);
+        assert!((dip(1.0, 1.2) - 0.5).abs() < 1e-12);
+        assert!((dip(1.0, 1.05) - 0.75).abs() < 1e-12);
+        // What ends 60 us after the onset is in one window of ten samples with its last one alone.
+        assert!((dip(0.0, 0.06) - 0.95).abs() < 1e-12);
+    }
 
     #[test]
     fn every_incast_is_a_scenario() {
