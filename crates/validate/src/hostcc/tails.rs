@@ -41,7 +41,7 @@ impl BackgroundLoad {
 
 /// Latencies in us of RPCs of `size`, of all seeds together.
 pub(super) fn latencies(lab: &Lab, ddio: bool, beside: BackgroundLoad, size: u32) -> Samples {
-    let (seeds, measured_ms) = effort(lab.quick, ddio, beside, size);
+    let (seeds, measured_ms) = effort(lab.quick, beside, size);
     let control = match beside {
         BackgroundLoad::HostCc | BackgroundLoad::HostCcResting => Control::HostCc(HostCc::of(ddio)),
         BackgroundLoad::Flows | BackgroundLoad::Congested | BackgroundLoad::CongestedResting => {
@@ -62,15 +62,14 @@ pub(super) fn latencies(lab: &Lab, ddio: bool, beside: BackgroundLoad, size: u32
     Samples::new(all)
 }
 
-/// Seeds, and measured milliseconds of each. A lost RPC takes 200 ms, so that 100,000 small ones at 3x take two minutes; with DDIO, of
-/// which no percentile beyond P99.9 is needed, a sixth will do.
-fn effort(quick: bool, ddio: bool, beside: BackgroundLoad, size: u32) -> (u64, u32) {
+/// Seeds, and measured milliseconds of each: at 3x 150,000 small RPCs, fifteen of them beyond P99.99.
+fn effort(quick: bool, beside: BackgroundLoad, size: u32) -> (u64, u32) {
     match (quick, beside, size == 128) {
         (true, BackgroundLoad::Congested, _) => (1, 500),
         (false, BackgroundLoad::CongestedResting, _) => (2, 1000),
         (true, _, true) => (1, 150),
         (true, _, false) => (1, 100),
-        (false, BackgroundLoad::Congested, true) => (if ddio { 4 } else { 24 }, 5000),
+        (false, BackgroundLoad::Congested, true) => (4, 5000),
         (false, BackgroundLoad::Congested, false) => (4, 2500),
         (false, _, true) => (8, 800),
         (false, _, false) => (4, 400),
