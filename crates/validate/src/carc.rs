@@ -202,8 +202,14 @@ fn by_seed(outcomes: &[Outcome], per_10_000: u32) -> String {
     outcomes.iter().map(of).collect::<Vec<_>>().join(", ")
 }
 
-/// Runs all rows but the 99th percentiles, or those of a part; for a seventh of the time and without the loads between, if `quick`.
-pub(crate) fn measure(cores: &Cores<'_>, part: Option<&str>, quick: bool) -> MeasuredRows {
+/// Runs all rows but the 99th percentiles, or those of a part; for a seventh of the time and without the loads between, if `quick`. With `draw` the
+/// points of curves are run as well.
+pub(crate) fn measure(
+    cores: &Cores<'_>,
+    part: Option<&str>,
+    quick: bool,
+    draw: bool,
+) -> MeasuredRows {
     if let Some(at) = TAILS.iter().position(|name| part == Some(name)) {
         // Short runs have too few requests.
         return if quick { MeasuredRows::new() } else { tails(cores, BUNDLES[at]) };
@@ -229,6 +235,14 @@ pub(crate) fn measure(cores: &Cores<'_>, part: Option<&str>, quick: bool) -> Mea
             {
                 let load = Load::Long(long, true);
                 calls.push(Box::new(move || see_seed(bundle, scheme, load, seed)));
+            }
+        }
+        if bundle.name == NAMED && draw {
+            let between = LONG.iter().filter(|long| !longs.contains(long));
+            for (&long, scheme) in
+                between.flat_map(|long| [Scheme::HostCc, Scheme::Carc].map(|one| (long, one)))
+            {
+                calls.push(Box::new(move || see(bundle, scheme, Load::Long(long, true))));
             }
         }
         if bundle.name == NAMED {
@@ -262,7 +276,7 @@ pub(crate) fn measure(cores: &Cores<'_>, part: Option<&str>, quick: bool) -> Mea
             calls.push(Box::new(move || see(bundle, scheme, Load::Echo(most))));
         }
         // Curves of figures 5a and 8a.
-        if bundle.name == NAMED && !quick {
+        if bundle.name == NAMED && draw {
             for (scheme, ticks) in points::between(most) {
                 calls.push(Box::new(move || see(bundle, scheme, Load::Echo(ticks))));
             }
@@ -293,7 +307,7 @@ pub(crate) fn measure(cores: &Cores<'_>, part: Option<&str>, quick: bool) -> Mea
         rows(name, longs, &of, Load::Echo(most[name]), &mut measured);
         if name == NAMED {
             named_rows(name, &of, quick, &mut measured);
-            if !quick {
+            if draw {
                 points::enter(&of, most[name], &mut measured);
             }
         }

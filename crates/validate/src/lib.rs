@@ -176,7 +176,7 @@ fn suite(name: &str) -> Suite {
         "carc" => Suite {
             rows: include_str!("../../../validation/carc/rows.toml"),
             measure: |cores, part, quick, draw| {
-                let measured = carc::measure(cores, part, quick);
+                let measured = carc::measure(cores, part, quick, draw);
                 let pictures = drawn(draw, || carc::pictures(&measured));
                 (measured, pictures)
             },
