@@ -1,8 +1,8 @@
 //! A page about a paper begins with the totals of its suite's recorded verdicts: neither can go stale alone.
 
 use forebay_validate::{
-    Extent, Row, SUITES, Spread, headline, only_by_name, papers, readings, recorded,
-    recorded_spread, since, totals,
+    Extent, Row, SUITES, Spread, first_count, headline, only_by_name, papers, readings, recorded,
+    recorded_spread, totals,
 };
 use std::path::Path;
 
@@ -17,8 +17,8 @@ const HEADLINE: &str = "**Two-sided numbers that the paper states: ";
 const PAPERS: &str = "| paper | run | ";
 
 /// First line of the table of the first count there, and what ends its list.
-const SINCE: &str = "| paper | first count | ";
-const SINCE_END: &str = "\n\nThe first count";
+const FIRST_COUNT: &str = "| paper | first count | ";
+const FIRST_COUNT_END: &str = "\n\nThe first count";
 
 /// The page with these totals: in place of those it has, or after its title.
 fn with(page: &str, suite: &str, totals: &str) -> String {
@@ -94,7 +94,7 @@ fn the_table_of_papers_is_that_of_recorded_verdicts() {
     let (before, rest) = page.split_once(PAPERS).expect("the page has the table");
     let after = rest.split_once("\n\n").expect("text after the table").1;
     let page_now = format!("{before}{}\n{after}", papers());
-    let (before, rest) = page_now.split_once(SINCE).expect("the page has the first count");
-    let after = rest.split_once(SINCE_END).expect("text after its list").1;
-    check(&path, &page, &format!("{before}{}{SINCE_END}{after}", since().trim_end()));
+    let (before, rest) = page_now.split_once(FIRST_COUNT).expect("the page has the first count");
+    let after = rest.split_once(FIRST_COUNT_END).expect("text after its list").1;
+    check(&path, &page, &format!("{before}{}{FIRST_COUNT_END}{after}", first_count().trim_end()));
 }

@@ -17,8 +17,8 @@ pub fn reproduce(args: &Reproduce) -> Result<(), Failure> {
     }
     let suite = match args.suites.as_slice() {
         [] => {
-            let (papers, since) = (forebay_validate::papers(), forebay_validate::since());
-            return say::data(&format!("{papers}\n{since}"));
+            let (papers, first) = (forebay_validate::papers(), forebay_validate::first_count());
+            return say::data(&format!("{papers}\n{first}"));
         }
         [suite] => suite,
         several => {

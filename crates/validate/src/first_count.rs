@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// Numbers of one paper, by their ids of that time.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct First {
+struct FirstCount {
     #[serde(rename = "in")]
     within: Vec<String>,
     out: Vec<String>,
@@ -20,7 +20,7 @@ struct First {
 
 /// What became of them.
 #[derive(Debug, Default, PartialEq)]
-struct Since {
+struct CountChange {
     /// As they were judged then.
     then: Share,
     /// Those that still count, by recorded verdicts.
@@ -31,8 +31,8 @@ struct Since {
     added: Share,
 }
 
-impl Since {
-    fn of(first: &First, rows: &[Row], readings: &[&str]) -> Self {
+impl CountChange {
+    fn of(first: &FirstCount, rows: &[Row], readings: &[&str]) -> Self {
         let counts = |row: &Row| is_stated(row) && is_counted(row, readings);
         let judged = |row: &Row| matches!(row.verdict, Verdict::In | Verdict::Out);
         let all = || first.within.iter().chain(&first.out);
@@ -63,20 +63,20 @@ impl Since {
 ///
 /// # Panics
 /// If a file of verdicts is not as it should be: it is part of the program.
-pub fn since() -> String {
+pub fn first_count() -> String {
     let text = include_str!("../../../validation/first-count.toml");
-    let mut first: BTreeMap<String, First> =
+    let mut first: BTreeMap<String, FirstCount> =
         toml::from_str(text).unwrap_or_else(|error| panic!("validation/first-count.toml: {error}"));
     let mut table = String::from(
         "| paper | first count | of these, today | left the count | added since |\n|---|---:|---:|---:|---:|\n",
     );
     let mut left = Vec::new();
-    let mut sum = Since::default();
+    let mut sum = CountChange::default();
     for (suite, title) in PAPERS {
         let Some(first) = first.remove(suite) else { continue };
         let rows = recorded(suite, Extent::Whole).or_else(|| recorded(suite, Extent::Quick));
         let Some(rows) = rows else { continue };
-        let one = Since::of(&first, &rows, readings(suite));
+        let one = CountChange::of(&first, &rows, readings(suite));
         table += &line(title, &one);
         sum.then.add(one.then);
         sum.same.add(one.same);
@@ -90,8 +90,8 @@ pub fn since() -> String {
     format!("{table}\nThese left the count:\n\n{}\n", left.join("\n"))
 }
 
-fn line(title: &str, one: &Since) -> String {
-    let Since { then, same, left, added } = one;
+fn line(title: &str, one: &CountChange) -> String {
+    let CountChange { then, same, left, added } = one;
     format!("| {title} | {then} | {same} | {} | {added} |\n", left.len())
 }
 
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_number_of_the_first_count_stays_changes_or_leaves_with_its_reason() {
-        let first: First = toml::from_str(
+        let first: FirstCount = toml::from_str(
             "in = [\"a\", \"b\", \"c\", \"gone\"]\nout = [\"d\", \"e\"]\nrenamed = { d = \"d-other\" }",
         )
         .expect("it is a count");
@@ -120,17 +120,17 @@ mod tests {
             row("e", Stated, Verdict::NotRun),
             row("new", Stated, Verdict::Out),
         ];
-        let since = Since::of(&first, &rows, &["", "-x"]);
-        assert_eq!(since.then.to_string(), "4 of 6");
-        assert_eq!(since.same.to_string(), "2 of 3");
-        assert_eq!(since.added.to_string(), "0 of 1");
-        assert_eq!(since.left, ["`c` (assumed)", "`gone` (withdrawn)", "`e` (not-run)"]);
+        let change = CountChange::of(&first, &rows, &["", "-x"]);
+        assert_eq!(change.then.to_string(), "4 of 6");
+        assert_eq!(change.same.to_string(), "2 of 3");
+        assert_eq!(change.added.to_string(), "0 of 1");
+        assert_eq!(change.left, ["`c` (assumed)", "`gone` (withdrawn)", "`e` (not-run)"]);
     }
 
     /// The outside count: 34 of 62, hostCC 25 of 31, TCP-NV 6 of 15, HierCC 3 of 11, CARC 0 of 4, Dilemma 0 of 1.
     #[test]
     fn the_first_count_is_that_of_the_audit() {
-        let text = since();
+        let text = first_count();
         for said in ["| hostCC | 25 of 31 |", "| TCP-NV | 6 of 15 |", "| HierCC | 3 of 11 |"] {
             assert!(text.contains(said), "{text}");
         }
