@@ -2,7 +2,7 @@
 
 use crate::NAME;
 use crate::frame::frame;
-use forebay_record::{RunRecord, hex};
+use forebay_record::{CollectiveRow, FlowRow, RunRecord, hex};
 use forebay_scenario::model::Scenario;
 use forebay_scenario::plan::Plan;
 use forebay_scenario::{LoadedScenario, text_from};
@@ -121,15 +121,29 @@ impl<'a> Play<'a> {
             "warnings": outcome.warnings,
             "stall": outcome.stall,
             "flows": flows(record),
+            "collectives": collectives(record),
         })
     }
 }
 
+/// Collectives as columns.
+fn collectives(record: &RunRecord) -> Value {
+    let column = |of: &dyn Fn(&CollectiveRow) -> Value| -> Value {
+        record.collectives.iter().map(of).collect()
+    };
+    let last = |row: &CollectiveRow| row.last.map(|host| &record.hosts[host as usize]);
+    json!({
+        "start_us": column(&|row| json!(micros(row.start))),
+        "done_us": column(&|row| json!(row.end.map(micros))),
+        "busbw_gbps": column(&|row| json!(row.busbw_gbps())),
+        "last_rank": column(&|row| json!(last(row))),
+    })
+}
+
 /// Flows as columns: a row would say its keys again.
 fn flows(record: &RunRecord) -> Value {
-    let column = |of: &dyn Fn(&forebay_record::FlowRow) -> Value| -> Value {
-        record.flows.iter().map(of).collect()
-    };
+    let column =
+        |of: &dyn Fn(&FlowRow) -> Value| -> Value { record.flows.iter().map(of).collect() };
     json!({
         "flow": column(&|row| json!(row.flow)),
         "traffic": column(&|row| json!(row.traffic)),

@@ -210,6 +210,40 @@ pub const PRESETS: &[Preset] = &[
         ],
     },
     Preset {
+        name: "ai-straggler",
+        title: "One slow server",
+        hint: "Eight servers add up 32 MiB each in a ring, and all wait for host[7], whose memory is busy. Switch hostCC on, or let the NIC drop instead of pausing the switch.",
+        text: include_str!("../presets/ai-straggler.toml"),
+        watch: "tor->host[7]",
+        controls: &[
+            Slider {
+                label: "Busy cores of host[7]",
+                key: "host.override[0].memory.antagonist[0].cores",
+                values: &["0", "1", "2", "3"],
+            },
+            Choice {
+                label: "A full NIC",
+                key: "host.override[0].memory.pause_above",
+                options: &[("pauses", "\"192KB\""), ("drops", "")],
+            },
+            Choice {
+                label: "Control of host[7]",
+                key: "host.override[0].memory.control",
+                options: &[("none", ""), ("hostCC", "{ law = \"hostcc\" }")],
+            },
+            Choice {
+                label: "Law",
+                key: "transport.law",
+                options: &[("DCQCN", "\"dcqcn\""), ("Swift", "\"swift\""), ("fixed", "\"fixed\"")],
+            },
+            Slider {
+                label: "Array of each server",
+                key: "traffic[0].bytes",
+                values: &["\"4MiB\"", "\"8MiB\"", "\"16MiB\"", "\"32MiB\"", "\"64MiB\""],
+            },
+        ],
+    },
+    Preset {
         name: "hiercc",
         title: "HierCC",
         hint: "Twelve flows share one port; two others do not need it. Give the racks fewer queues, one for each rack or pod, and the two wait behind the twelve.",

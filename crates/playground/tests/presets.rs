@@ -36,7 +36,7 @@ fn every_value_of_every_control_makes_a_scenario() {
 
 #[test]
 fn watching_changes_no_digest_and_every_byte_is_in_some_frame() {
-    for name in ["incast", "pfc-storm", "host-congestion"] {
+    for name in ["incast", "pfc-storm", "host-congestion", "ai-straggler"] {
         let preset = PRESETS.iter().find(|preset| preset.name == name).expect(name);
         let short = edited(preset.text, [("stop.time", "\"3ms\"")].into_iter()).expect(name);
         let scenario = text("short.toml", &short).expect(name).scenario;
@@ -57,6 +57,30 @@ fn watching_changes_no_digest_and_every_byte_is_in_some_frame() {
         let delivered = alone.record.totals.delivered_bytes as f64 * 8e-9;
         assert!((gigabits / delivered - 1.0).abs() < 1e-4, "{name}: {gigabits} of {delivered}");
     }
+}
+
+/// 2 (n - 1)/n S/B of 8 ranks, 32 MiB and 100 Gb/s is 4,697.6 us.
+#[test]
+fn a_slow_server_doubles_the_time_of_all_and_the_run_says_so() {
+    let preset = PRESETS.iter().find(|preset| preset.name == "ai-straggler").expect("it is one");
+    let took = |cores: &str| {
+        let key = "host.override[0].memory.antagonist[0].cores";
+        let changed = edited(preset.text, [(key, cores)].into_iter()).expect("a text");
+        let scenario = text("playground.toml", &changed).expect("it is right").scenario;
+        let mut play = Play::new(&scenario).expect("it runs");
+        play.advance(1e9);
+        let end = play.finish();
+        let all = &end["collectives"];
+        assert_eq!(all["last_rank"].as_array().map(Vec::len), Some(1), "{all}");
+        let number = |key: &str| all[key][0].as_f64().expect(key);
+        let us = number("done_us") - number("start_us");
+        let busbw = 2.0 * 7.0 / 8.0 * f64::from(32 << 20) * 8e-3 / us;
+        assert!((number("busbw_gbps") / busbw - 1.0).abs() < 1e-9, "{all}");
+        us
+    };
+    let (quiet, busy) = (took("0"), took("3"));
+    assert!((4_697.6..5_000.0).contains(&quiet), "{quiet}");
+    assert!(busy > 2.0 * quiet, "{busy}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 import * as engine from "./engine.js";
 import * as link from "./link.js";
-import { Run, quantile, QUEUE, PAUSED } from "./run.js";
+import { Run, mean, quantile, QUEUE, PAUSED } from "./run.js";
 import { Topology } from "./topology.js";
 import { overTime, completions, colour, meter } from "./charts.js";
 import { sig, plain, bytes, bytesTick, gbps, count, percent, time, arrow, element } from "./words.js";
@@ -311,13 +311,28 @@ function flows(end) {
     $("flows-note").textContent = `${count(f.size.length - open)} flows completed` + (open ? `, ${count(open)} did not` : "") + (lost ? `; ${count(lost)} retransmission timeouts` : "") + ". Each dot is a flow; p50 and p99 of all, in grey of the run compared with.";
     return;
   }
-  $("flows-title").textContent = "Rates of flows";
+  $("flows-title").textContent = run.end && run.end.collectives.start_us.length ? "Collective" : "Rates of flows";
   const shown = rates.map(([flow, values]) => ({ flow, values, sum: values.reduce((a, b) => a + b, 0) })).sort((a, b) => a.flow - b.flow);
   const lines = (shown.length > 8 ? shown.sort((a, b) => b.sum - a.sum).slice(0, 8).sort((a, b) => a.flow - b.flow) : shown).map(({ flow, values }) => ({ raw: values, values: smooth(values), at: run.times(), class: colour(entry(flow)), name: called(flow) }));
   const old = before && before.frames.length ? [...before.rates().values()].slice(0, 8).map(values => ({ values: smooth(values), at: before.times() })) : [];
   moveFlows = overTime(place, { title: "Acknowledged payload of each flow, Gb/s", lines, ghost: old, unit: gbps, tick: v => plain(v), until: end, height: 320, seek, axis: true });
   const steady = run.end ? lines.map(({ raw }) => raw.slice(raw.length >> 1).reduce((a, b) => a + b, 0) / Math.max(1, raw.length - (raw.length >> 1))) : [];
+  if (run.end && run.end.collectives.start_us.length) {
+    $("flows-note").textContent = collectives(run.end.collectives) + (shown.length > lines.length ? ` ${shown.length - lines.length} more flows are not drawn.` : "");
+    return;
+  }
   $("flows-note").textContent = steady.length ? `Means of the second half: ${steady.map((rate, i) => `${lines[i].name} ${sig(rate)}`).join(", ")} Gb/s.` + (shown.length > lines.length ? ` ${shown.length - lines.length} more flows are not drawn.` : "") : "";
+}
+
+// How long collectives took, in a sentence or two.
+function collectives(all) {
+  const took = run.completed(), open = all.start_us.length - took.length, which = all.done_us.flatMap((done, i) => done === null ? [] : [i]);
+  const left = open ? `${open === 1 ? "The collective" : `${count(open)} collectives`} had not ended when the run did.` : "";
+  if (!took.length) return left;
+  const rate = gbps(mean(which.map(i => all.busbw_gbps[i]))), last = all.last_rank[which[which.length - 1]];
+  const said = took.length === 1 ? `The collective took ${time(took[0])}, with a bus bandwidth of ${rate}. ${last} was the last rank.`
+    : `${count(took.length)} collectives took ${time(mean(took))} on average, with a bus bandwidth of ${rate}. ${last} was the last rank of the last one.`;
+  return left ? said + " " + left : said;
 }
 
 // Means over a sixtieth of the run: single frames of a window that is half a round trip long jump between 0 and line rate.
@@ -375,6 +390,10 @@ function numbers(i, us) {
     ["Dropped so far", count(run.total(4)[i]), old && count(old.total(4)[k])],
   ];
   if (document.body.classList.contains("pauses")) tiles.push(["Ports paused", percent(run.pausedShare()[i]), old && percent(old.pausedShare()[k])]);
+  if (run.end && run.end.collectives.start_us.length) {
+    const took = mean(run.completed(us)), was = old && mean(old.completed());
+    tiles.push(["Completion", took === null ? "–" : time(took), old && (was === null ? "–" : time(was))]);
+  }
   const slow = run.slowdowns(us);
   if (slow.length || !run.layout.memories.length && run.end && run.end.flows.size.some(size => size !== null)) {
     const tail = quantile(slow, 99), was = old && quantile(old.slowdowns(us), 99);

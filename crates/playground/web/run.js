@@ -106,6 +106,13 @@ export class Run {
     if (!flows) return [];
     return flows.slowdown.filter((s, i) => s !== null && flows.done_us[i] <= us + 1e-6).sort((a, b) => a - b);
   }
+
+  // Completion times of collectives that were over by then, in us, in their order.
+  completed(us = Infinity) {
+    const all = this.end && this.end.collectives;
+    if (!all) return [];
+    return all.done_us.map((done, i) => done !== null && done <= us + 1e-6 ? done - all.start_us[i] : null).filter(took => took !== null);
+  }
 }
 
 function sendersAt(frame) {
@@ -137,6 +144,8 @@ function join(a, b) {
   for (let at = sendersAt(b); at < b.length; at += 3) frame[at + 1] = (b[at + 1] + (before.get(b[at]) || 0)) / 2;
   return frame;
 }
+
+export const mean = values => values.length ? values.reduce((a, b) => a + b, 0) / values.length : null;
 
 export function quantile(sorted, percent) {
   return sorted.length ? sorted[Math.max(0, Math.ceil(sorted.length * percent / 100) - 1)] : null;

@@ -27,7 +27,7 @@ import report  # noqa: E402
 
 NAME = "browser/playground"
 FOREBAY = pathlib.Path(os.environ.get("FOREBAY", ROOT / "target/release/forebay"))
-PRESETS = ["incast", "websearch", "host-congestion", "pfc-storm", "hiercc", "nv-beside-cubic"]
+PRESETS = ["incast", "websearch", "host-congestion", "pfc-storm", "ai-straggler", "hiercc", "nv-beside-cubic"]
 # Share of the command's speed, in the middle of so many pairs of runs. Without optimisation it is 0.2.
 LEAST_SPEED = 1 / 3
 PAIRS = 3
@@ -163,6 +163,28 @@ def hosts(page):
     drops.append(page.wait(told, "drops of the NIC"))
     few, many = [int(d.replace(",", "").replace("nothing", "0")) for d in drops]
     page.expect(many > few, f"the NIC drops {many} packets without hostCC, {few} with")
+
+
+def collective(page):
+    """A busy server doubles the time of a collective and more; hostCC takes most of that back. The run before stays in sight."""
+    tile = "[...document.querySelectorAll('#tiles div')].find(d => d.querySelector('dt').textContent === 'Completion')"
+    took, note = f"parseFloat({tile}?.querySelector('dd').textContent)", "document.getElementById('flows-note').textContent"
+
+    def ms(but=""):
+        digest = page.ended(but)
+        page.key("End", code="End", windowsVirtualKeyCode=35)
+        return digest, page.wait(f"{took} > 0 && {took}", "a completion time")
+
+    page.open("#ai-straggler")
+    page.value("document.activeElement.blur()")
+    first, busy = ms()
+    page.expect("bus bandwidth of" in page.value(note) and "last rank" in page.value(note), f"of the collective: {page.value(note)}")
+    page.value("[...document.querySelectorAll('.choices label')].find(l => l.textContent === 'hostCC').click()")
+    second, eased = ms(first)
+    page.expect("before" in page.value(f"{tile}.textContent"), "the completion time of the run before is not there")
+    page.value("(s => { s.value = 0; s.dispatchEvent(new Event('input')); })(document.querySelector('#form input[type=range]'))")
+    _, quiet = ms(second)
+    page.expect(4.6 < quiet < 5 and eased < 2 * quiet < busy, f"completion in ms: quiet {quiet}, with hostCC {eased}, busy {busy}")
 
 
 def editor(page, folder):
@@ -399,7 +421,7 @@ def check(page, folder, pictures):
     first_picture(page)
     fetched_once(page)
     page.ended()
-    for part in [lambda: same_digests(page, folder, pictures), lambda: settings(page, folder), lambda: hosts(page), lambda: editor(page, folder), lambda: undo(page, folder, pictures), lambda: keys(page), lambda: speed(page, folder)]:
+    for part in [lambda: same_digests(page, folder, pictures), lambda: settings(page, folder), lambda: hosts(page), lambda: collective(page), lambda: editor(page, folder), lambda: undo(page, folder, pictures), lambda: keys(page), lambda: speed(page, folder)]:
         try:
             part()
         except TimeoutError as error:
