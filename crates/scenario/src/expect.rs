@@ -11,8 +11,8 @@ use std::cmp::Ordering;
 pub struct Expect {
     /// Name of a number in `forebay list metrics`: `flows.slowdown.p99`.
     pub metric: String,
-    /// Flows that the metric is taken of, as comparisons of size, start, traffic, src or dst joined by `and`: `size < 100KB`.
-    /// Default: all.
+    /// Flows that the metric is taken of, as comparisons of size, start, traffic, src or dst joined by `and`: `size < 100KB`. Of a metric
+    /// of collectives likewise, without src and dst: `traffic == 1`. Default: all.
     #[serde(rename = "where", default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub rows: Option<Rows>,

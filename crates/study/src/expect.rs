@@ -2,8 +2,8 @@
 
 use crate::metrics::{self, Metric};
 use forebay_record::judge::{self, JudgedValue};
-use forebay_record::{FlowRow, RunRecord, RunStart, Summary};
-use forebay_scenario::expect::{Condition, Expect, Operand};
+use forebay_record::{CollectiveRow, FlowRow, RunRecord, RunStart, Summary};
+use forebay_scenario::expect::{Condition, Expect, Operand, Rows};
 use forebay_scenario::plan::matches;
 use std::cmp::Ordering;
 
@@ -20,8 +20,8 @@ pub struct Problems(pub String);
 /// The bands of a scenario.
 ///
 /// # Errors
-/// One line for each metric that there is not, or that is not of flows and yet has a `where`; the place of the metric begins it,
-/// or else `place`.
+/// One line for each metric that there is not, or that has a `where` which cannot choose what the metric is of; the place of the metric
+/// begins it, or else `place`.
 pub fn bands(place: &str, expect: &[Expect]) -> Result<Vec<Band>, Problems> {
     let (mut bands, mut problems) = (Vec::new(), Vec::new());
     for (i, expect) in expect.iter().enumerate() {
@@ -39,11 +39,33 @@ fn band(expect: &Expect) -> Result<Band, (&'static str, String)> {
         let text = "is not a metric; see \"forebay list metrics\", for instance flows.slowdown.p99";
         ("metric", format!("\"{}\" {text}", expect.metric))
     })?;
-    if expect.rows.is_some() && !metric.of_flows {
-        let text = "chooses flows, and this metric is not of flows; leave it out";
-        return Err(("where", text.into()));
+    if let Some(rows) = &expect.rows {
+        cannot_choose(rows, &metric).map_or(Ok(()), |text| Err(("where", text.into())))?;
     }
     Ok(Band { expect: expect.clone(), metric })
+}
+
+/// Why a `where` does not choose what a metric is of, if so.
+fn cannot_choose(rows: &Rows, metric: &Metric) -> Option<&'static str> {
+    let by_host = |one: &Condition| of_collective(one, &CollectiveRow::default()).is_none();
+    match (metric.of_flows, metric.is_of_collectives()) {
+        (true, _) => None,
+        (_, true) => rows.conditions().iter().any(by_host).then_some(
+            "names src or dst, which a collective does not have; compare traffic, start or size",
+        ),
+        _ => Some("chooses flows or collectives, and this metric is of neither; leave it out"),
+    }
+}
+
+/// Whether a condition holds for a collective; `None` if it is about what only flows have.
+fn of_collective(condition: &Condition, of: &CollectiveRow) -> Option<bool> {
+    let order = match &condition.value {
+        Operand::Size(size) => of.bytes.cmp(size),
+        Operand::Start(start) => of.start.cmp(start),
+        Operand::Traffic(traffic) => u64::from(of.traffic).cmp(traffic),
+        Operand::Source(_) | Operand::Destination(_) => return None,
+    };
+    Some(condition.operator.holds(order))
 }
 
 /// Whether a condition holds for a flow between these hosts.
@@ -72,7 +94,8 @@ impl Band {
             None => (self.metric.value(summary), name.clone()),
         };
         let Some(value) = value.mean else {
-            return Some(format!("{what} has no value: no such flow completed"));
+            let of = if self.metric.is_of_collectives() { "collective" } else { "flow" };
+            return Some(format!("{what} has no value: no such {of} completed"));
         };
         let band = judge::Band { least: self.expect.min, most: self.expect.max };
         match band.judge(value) {
@@ -92,14 +115,17 @@ impl Band {
     }
 }
 
-/// The simulations with only the flows for which all conditions hold.
+/// The simulations with only the flows and collectives for which all conditions hold.
 fn chosen(conditions: &[Condition], runs: &[RunRecord]) -> Vec<RunRecord> {
     let counts =
         |flow: &FlowRow, hosts: &[String]| conditions.iter().all(|one| holds(one, flow, hosts));
+    let is_chosen =
+        |row: &CollectiveRow| conditions.iter().all(|one| of_collective(one, row).unwrap_or(false));
     let of = |run: &RunRecord| RunRecord {
         seed: run.seed,
         hosts: run.hosts.clone(),
         flows: run.flows.iter().filter(|flow| counts(flow, &run.hosts)).copied().collect(),
+        collectives: run.collectives.iter().filter(|row| is_chosen(row)).copied().collect(),
         end: run.end,
         interrupted: run.interrupted,
         totals: run.totals,
@@ -191,10 +217,43 @@ mod tests {
     }
 
     #[test]
+    fn collectives_are_chosen_by_their_entry_their_size_and_their_begin() {
+        let row = |traffic: u16, start: u64, us: u64| CollectiveRow {
+            traffic,
+            ranks: 4,
+            bytes: Bytes::new(1 << 20),
+            start: Time::ZERO + Span::from_us(start),
+            end: Some(Time::ZERO + Span::from_us(start + us)),
+            ..CollectiveRow::default()
+        };
+        let (about, mut runs) = runs();
+        runs[0].collectives = vec![row(0, 0, 10), row(0, 10, 12), row(2, 0, 50)];
+        let summary = Summary::of(&about, &runs);
+        let missed = |rows: Option<&str>, value: f64| {
+            let one = expect("collective.completion_us.mean", rows, Some(value), Some(value));
+            misses(&bands("x.toml", &[one]).unwrap(), &about, &summary, &runs).pop()
+        };
+        assert_eq!(missed(None, 24.0), None);
+        assert_eq!(missed(Some("traffic == 0"), 11.0), None);
+        assert_eq!(missed(Some("traffic == 2"), 50.0), None);
+        assert_eq!(missed(Some("traffic == 0 and start > 1us"), 12.0), None);
+        assert_eq!(missed(Some("size >= 1MiB and traffic != 2"), 11.0), None);
+        assert_eq!(
+            missed(Some("traffic == 1"), 1.0).unwrap(),
+            "collective.completion_us.mean where traffic == 1 has no value: no such collective completed"
+        );
+    }
+
+    #[test]
     fn what_cannot_be_understood_is_said_before_the_run() {
         for (metric, rows, says) in [
             ("flows.slowness", None, "expect[0].metric: \"flows.slowness\" is not a metric"),
-            ("drops", Some("size < 1KB"), "this metric is not of flows"),
+            ("drops", Some("size < 1KB"), "this metric is of neither"),
+            (
+                "collective.busbw_gbps",
+                Some("traffic == 0 and dst == host[1]"),
+                "expect[0].where: names src or dst, which a collective does not have",
+            ),
         ] {
             let Err(Problems(text)) = bands("x.toml", &[expect(metric, rows, None, None)]) else {
                 panic!("{metric} {rows:?} was understood")

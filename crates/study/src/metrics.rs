@@ -62,6 +62,11 @@ impl Metric {
         !matches!(self.read, MetricReader::Count(_) | MetricReader::Ports(_))
     }
 
+    /// Whether it is of collectives, so that `where` can choose among them.
+    pub fn is_of_collectives(&self) -> bool {
+        self.name.starts_with("collective.")
+    }
+
     /// Value of the metric; no mean if there were no samples.
     pub fn value(&self, summary: &Summary) -> Value {
         let of = |e: &Estimate| Value {

@@ -120,7 +120,8 @@ pub struct Cell {
 
 /// A metric and what it came to in each run.
 pub struct MetricValues {
-    /// As in `forebay list metrics`, with the size class in brackets where it is of one: `flows.slowdown.p99[10-100 KB]`.
+    /// As in `forebay list metrics`, with the size class or the traffic entry in brackets where it is of one:
+    /// `flows.slowdown.p99[10-100 KB]`.
     pub name: String,
     /// Heading of the rows around it.
     pub group: &'static str,
@@ -174,6 +175,9 @@ const FAIRNESS_BEFORE: &str = "carried_load";
 
 /// After which row the size classes stand.
 const CLASSES_AFTER: &str = "flows.slowdown.mean";
+
+/// After which row the collectives of each entry stand.
+const ENTRIES_AFTER: &str = "collective.completion_us.mean";
 
 use Direction::{Higher, Lower, Neither};
 
@@ -257,6 +261,9 @@ pub(super) fn measured(sides: &[Side]) -> Vec<MetricValues> {
         if name == CLASSES_AFTER {
             all.extend(size_classes(sides));
         }
+        if name == ENTRIES_AFTER {
+            all.extend(entries(sides));
+        }
     }
     let evenly = all.iter().position(|one: &MetricValues| one.name == FAIRNESS_BEFORE).unwrap_or(0);
     all.insert(evenly, fairness(sides));
@@ -309,6 +316,36 @@ fn size_classes(sides: &[Side]) -> Vec<MetricValues> {
         }
     };
     names.into_iter().map(one).collect()
+}
+
+/// The mean completion time of the collectives of each traffic entry, where several make some.
+fn entries(sides: &[Side]) -> Vec<MetricValues> {
+    let of = |summary: &Summary, name: &str| {
+        let all = summary.collective.iter().flat_map(|all| &all.traffic_classes);
+        let found = all.into_iter().find(|class| entry(&class.name) == name)?;
+        Some((found.completion_us.mean.mean?, found.censored))
+    };
+    let mut names: Vec<&str> = Vec::new();
+    let classes = sides.iter().filter_map(|side| side.summary.collective.as_ref());
+    for class in classes.flat_map(|all| &all.traffic_classes) {
+        if !names.contains(&entry(&class.name)) {
+            names.push(entry(&class.name));
+        }
+    }
+    let one = |name: &str| MetricValues {
+        cells: cells(sides, Lower, |one| of(&one.summary, name)),
+        group: COLLECTIVES,
+        title: format!("completion time, {name}"),
+        name: format!("{ENTRIES_AFTER}[{name}]"),
+        better: Lower,
+        write: human::micros,
+    };
+    names.into_iter().map(one).collect()
+}
+
+/// `traffic[2]` of the name of a class.
+fn entry(class: &str) -> &str {
+    class.split(' ').next().unwrap_or_default()
 }
 
 type BySeed = Vec<(u64, f64)>;
@@ -424,6 +461,37 @@ mod tests {
         assert_eq!(word(&high, &low, Lower), Word::Better);
         assert_eq!(word(&low, &high, Neither), Word::Higher);
         assert_eq!(word(&low, &low, Lower), Word::Same);
+    }
+
+    #[test]
+    fn completion_times_are_compared_entry_by_entry() {
+        use forebay_record::{CollectiveRow, RunRecord, RunStart};
+        use forebay_units::{Bytes, Span, Time};
+        let row = |traffic: u16, us: u64| CollectiveRow {
+            traffic,
+            ranks: 2,
+            bytes: Bytes::new(1_000),
+            end: Some(Time::ZERO + Span::from_us(us)),
+            ..CollectiveRow::default()
+        };
+        let side = |name: &str, us: [u64; 2]| {
+            let about = RunStart {
+                seeds: vec![1],
+                traffic: vec!["all-reduce".into(), "broadcast".into()],
+                ..RunStart::default()
+            };
+            let collectives = vec![row(0, us[0]), row(1, us[1])];
+            let run = RunRecord { seed: 1, collectives, ..RunRecord::default() };
+            Side::new(name.into(), String::new(), about, vec![run])
+        };
+        let all = measured(&[side("a", [10, 20]), side("b", [10, 40])]);
+        let means = |name: &str| -> Vec<Option<f64>> {
+            let cells = all.iter().filter(|one| one.name == name).flat_map(|one| &one.cells);
+            cells.map(|cell| cell.estimate.mean).collect()
+        };
+        assert_eq!(means("collective.completion_us.mean"), [Some(15.0), Some(25.0)]);
+        assert_eq!(means("collective.completion_us.mean[traffic[0]]"), [Some(10.0), Some(10.0)]);
+        assert_eq!(means("collective.completion_us.mean[traffic[1]]"), [Some(20.0), Some(40.0)]);
     }
 
     #[test]

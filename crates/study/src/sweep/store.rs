@@ -3,12 +3,12 @@
 //! A pure function of the complete runs, so a resumed sweep writes what an uninterrupted one would.
 
 use super::page::page;
-use super::tables::{METRICS, PARTS, Row, all_parts};
+use super::tables::{COMPLETION, METRICS, PARTS, Row, all_parts};
 use super::{Plan, Point, Run, plain};
 use crate::about::{VERSION, about_under};
 use crate::expect::misses;
 use crate::metrics::{self, Value};
-use forebay_record::{FlowClass, FlowCounts, RunRecord, Summary, report};
+use forebay_record::{Estimate, FlowCounts, RunRecord, Summary, report};
 use serde_json::{Map, json};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -175,23 +175,29 @@ fn row<S: Store>(
     Ok(row)
 }
 
-/// The 99th percentile of slowdown of parts of the flows, by the names that `compare` gives them.
+/// The 99th percentile of slowdown of parts of the flows, and the completion time of collectives by entry, by the names that `compare`
+/// gives them.
 fn parts(summary: &Summary) -> Vec<(String, Value)> {
+    let entry = |name: &str| name.split(' ').next().unwrap_or_default().to_string();
     let sizes = summary.size_classes.iter().filter(|_| summary.size_classes.len() > 1);
-    let entry = |class: &FlowClass| class.name.split(' ').next().unwrap_or_default().to_string();
     let named = sizes.map(|class| (class.name.clone(), class));
-    let named = named.chain(summary.traffic_classes.iter().map(|class| (entry(class), class)));
-    let one = |(name, class): (String, &FlowClass)| {
-        let p99 = &class.slowdown.p99;
-        let value = Value {
-            mean: p99.mean,
-            ci95: p99.ci95,
-            censored: class.censored,
-            per_seed: p99.per_seed.clone(),
-        };
-        (format!("{PARTS}[{name}]"), value)
+    let entries = summary.traffic_classes.iter();
+    let named = named.chain(entries.map(|class| (entry(&class.name), class)));
+    let value = |estimate: &Estimate, censored| Value {
+        mean: estimate.mean,
+        ci95: estimate.ci95,
+        censored,
+        per_seed: estimate.per_seed.clone(),
     };
-    named.map(one).collect()
+    let of_flows = named.map(|(name, class)| {
+        (format!("{PARTS}[{name}]"), value(&class.slowdown.p99, class.censored))
+    });
+    let collectives = summary.collective.iter().flat_map(|all| &all.traffic_classes);
+    let of_collectives = collectives.map(|class| {
+        let name = format!("{COMPLETION}[{}]", entry(&class.name));
+        (name, value(&class.completion_us.mean, class.censored))
+    });
+    of_flows.chain(of_collectives).collect()
 }
 
 fn csv(plan: &Plan, rows: &[Row]) -> String {

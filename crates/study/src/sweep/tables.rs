@@ -56,7 +56,8 @@ pub struct Row {
     pub flows: Option<[u64; 2]>,
     /// One for each of [`METRICS`]; empty without a complete run.
     pub values: Vec<Value>,
-    /// The 99th percentile of slowdown of each size class and of each traffic entry, where there are several: name and value.
+    /// By size class and traffic entry, where there are several, the 99th percentile of slowdown; by entry the mean completion time of
+    /// collectives. Name and value.
     pub parts: Vec<(String, Value)>,
     /// Digest over its runs.
     pub digest: String,
@@ -79,8 +80,11 @@ impl Row {
     }
 }
 
-/// The metric that [`Row::parts`] are of.
+/// The metric of flows that [`Row::parts`] are of.
 pub(super) const PARTS: &str = "flows.slowdown.p99";
+
+/// The metric of collectives that they are of.
+pub(super) const COMPLETION: &str = "collective.completion_us.mean";
 
 /// Names of the parts that some row has, in order.
 pub(super) fn all_parts(rows: &[Row]) -> Vec<&str> {
@@ -160,8 +164,23 @@ pub(super) fn columns(rows: &[Row]) -> Vec<Column> {
         let statistic = column.metric.trim_start_matches("flows.slowdown.");
         column.heading = format!("{statistic} slowdown");
     }
-    let parts = all_parts(rows);
-    let of = |name: &str| name[PARTS.len() + 1..name.len() - 1].to_string();
+    let of = |name: &str| {
+        let part = name.split_once('[').and_then(|(_, part)| part.strip_suffix(']'));
+        part.unwrap_or_default().to_string()
+    };
+    let is_completion = |name: &&str| name.starts_with(COMPLETION);
+    let (completions, parts): (Vec<&str>, Vec<&str>) =
+        all_parts(rows).into_iter().partition(is_completion);
+    let completion = |name: &&str| Column {
+        heading: format!("completion time, {}", of(name)),
+        metric: (*name).into(),
+        write: human::micros,
+        terminal: false,
+        shown: true,
+        lower: Some(true),
+    };
+    let at = all.iter().position(|column| column.metric == COMPLETION).map_or(0, |i| i + 1);
+    all.splice(at..at, completions.iter().map(completion));
     let sizes: Vec<&str> =
         parts.iter().copied().filter(|n| !of(n).starts_with("traffic[")).collect();
     let part = |name: &&str| Column {
@@ -342,6 +361,45 @@ mod tests {
             bands: 0,
         };
         assert_eq!(terminal(&[row]), "seeds  level\n    1   2.50\n");
+    }
+
+    #[test]
+    fn completion_times_by_entry_stand_behind_that_of_all() {
+        let value = |mean| Value { mean: Some(mean), ..Value::default() };
+        let row = Row {
+            settings: Vec::new(),
+            hash: String::new(),
+            seeds: vec![1],
+            seeds_all: 1,
+            flows: None,
+            values: METRICS
+                .map(|name| if name == COMPLETION { value(20.0) } else { Value::default() })
+                .to_vec(),
+            parts: vec![
+                (format!("{COMPLETION}[traffic[0]]"), value(10.0)),
+                (format!("{COMPLETION}[traffic[3]]"), value(30.0)),
+            ],
+            digest: String::new(),
+            runs: Vec::new(),
+            misses: Vec::new(),
+            bands: 0,
+        };
+        let rows = [row];
+        let columns = columns(&rows);
+        let shown = |column: &Column| {
+            let mean = super::value(&rows[0], column).and_then(|value| value.mean);
+            (column.heading.clone(), mean.map(column.write))
+        };
+        let shown: Vec<_> = columns.iter().map(shown).collect();
+        let text = |heading: &str, value: &str| (heading.to_string(), Some(value.to_string()));
+        assert_eq!(
+            shown,
+            [
+                text("completion time", "20.0 us"),
+                text("completion time, traffic[0]", "10.0 us"),
+                text("completion time, traffic[3]", "30.0 us"),
+            ]
+        );
     }
 
     #[test]
