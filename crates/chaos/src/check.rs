@@ -5,12 +5,12 @@ use forebay_record::capture::{
     CapturedPort, Frame, MessageFrame, PauseFrame, PortTotals, RoceFrame, Sink,
 };
 use forebay_record::law_logs::LawLogsInMemory;
-use forebay_record::why::{calls, explain, explain_calls, rows};
-use forebay_record::{FlowRow, RpcRow, RunRecord};
-use forebay_scenario::model::{LawLog, Scenario};
+use forebay_record::why::{Part, Path, calls, explain, explain_calls, path, rows};
+use forebay_record::{CollectiveRow, FlowRow, ProgramRow, ProgramWait, RpcRow, RunRecord};
+use forebay_scenario::model::{LawLog, Scenario, TrafficKind};
 use forebay_scenario::plan::Plan;
 use forebay_scenario::workload::{Hosts, Table, flows};
-use forebay_sim::{Options, Outputs, Simulation, Watch, simulate, simulate_into};
+use forebay_sim::{Options, Outcome, Outputs, Simulation, Watch, simulate, simulate_into};
 use forebay_units::Time;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -60,12 +60,13 @@ fn checked(text: &str) -> Result<CheckOutcome, Fault> {
         Ok(loaded) => loaded.scenario,
         Err(error) => return Ok(CheckOutcome::Refused(error.to_string())),
     };
-    let first = match run_if_short(&scenario) {
-        Ok(Some(record)) => record,
+    let Outcome { record: first, warnings, .. } = match run_if_short(&scenario) {
+        Ok(Some(outcome)) => outcome,
         Ok(None) => return Ok(CheckOutcome::Long),
         Err(refused) => return Ok(CheckOutcome::Refused(refused)),
     };
     conserved(&first, &scenario)?;
+    collectives(&scenario, &first, &warnings)?;
     for threads in [2, 3] {
         let other = run(&scenario, Options { threads, ..Options::default() })?;
         same("threads", &format!("{threads} threads"), &first, &other)?;
@@ -87,7 +88,7 @@ fn checked(text: &str) -> Result<CheckOutcome, Fault> {
 }
 
 /// None if it has more packet-hops than are looked at.
-fn run_if_short(scenario: &Scenario) -> Result<Option<RunRecord>, String> {
+fn run_if_short(scenario: &Scenario) -> Result<Option<Outcome>, String> {
     let mut simulation =
         Simulation::new(scenario, 1, Options::default()).map_err(|e| e.to_string())?;
     let watch = Watch::default();
@@ -101,7 +102,7 @@ fn run_if_short(scenario: &Scenario) -> Result<Option<RunRecord>, String> {
         }
     }
     simulation.advance(Time::MAX, &watch);
-    Ok(Some(simulation.finish().record))
+    Ok(Some(simulation.finish()))
 }
 
 fn run(scenario: &Scenario, options: Options) -> Result<RunRecord, Fault> {
@@ -126,6 +127,8 @@ fn same(kind: &'static str, what: &str, a: &RunRecord, b: &RunRecord) -> Result<
     differ("flows", &a.flows, &b.flows)?;
     differ("RPCs", &a.rpcs, &b.rpcs)?;
     differ("connections", &a.connections, &b.connections)?;
+    differ("collectives", &a.collectives, &b.collectives)?;
+    differ("programs", &a.programs, &b.programs)?;
     differ("ports", &a.ports, &b.ports)?;
     differ("series", &a.series, &b.series)?;
     differ("memory", &a.memory, &b.memory)?;
@@ -185,6 +188,45 @@ fn conserved(record: &RunRecord, scenario: &Scenario) -> Result<(), Fault> {
     Ok(())
 }
 
+/// Collectives that have ended have delivered the bytes of their schedules, and of the others the run says who waits for whom.
+fn collectives(scenario: &Scenario, record: &RunRecord, warnings: &[String]) -> Result<(), Fault> {
+    let fault = |text: String| Err(Fault { kind: "collectives", text });
+    for (traffic, entry) in (0u16..).zip(&scenario.traffic) {
+        let TrafficKind::Collective(collective) = &entry.kind else { continue };
+        let rows = || record.collectives.iter().filter(move |row| row.traffic == traffic);
+        if let Some(row) = rows().find(|row| row.end.is_some() != (row.done == row.ranks)) {
+            return fault(format!("it ends when its ranks do: {row:?}"));
+        }
+        if rows().any(|row| row.end.is_none()) {
+            let says = |text: &&String| {
+                text.starts_with(&format!("traffic[{traffic}]: "))
+                    && text.contains("had not ended when the run did")
+            };
+            let Some(said) = warnings.iter().find(says) else {
+                return fault(format!(
+                    "traffic[{traffic}] is left, and no warning says so: {warnings:?}"
+                ));
+            };
+            let data = |row: &ProgramRow| {
+                row.traffic == traffic && matches!(row.waits_for, Some(ProgramWait::Data(_)))
+            };
+            if record.programs.iter().any(data) && !said.contains(" waits for ") {
+                return fault(format!("nobody is said to wait for anybody: {said}"));
+            }
+        }
+        let all = collective.ranks.len() as u64 * u64::from(collective.repeat);
+        if rows().filter(|row| row.end.is_some()).count() as u64 == all {
+            let mine = record.connections.iter().filter(|row| row.traffic == traffic);
+            let bytes: u64 = mine.map(|row| row.request_bytes.get()).sum();
+            let wanted = collective.sent_by_all();
+            if bytes as f64 != wanted {
+                return fault(format!("traffic[{traffic}] has ended with {bytes} of {wanted} B"));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Laws that are logged, of a flow and of hosts, act as before, and their logs replay.
 fn logged(scenario: &Scenario, first: &RunRecord) -> Result<(), Fault> {
     let mut scenario = scenario.clone();
@@ -211,17 +253,27 @@ fn explained(scenario: &Scenario, first: &RunRecord) -> Result<(), Fault> {
     let all: Vec<u32> = first.flows.iter().map(|flow| flow.flow).collect();
     let parts = |threads| {
         let options = Options { threads, ..Options::default() };
-        let outputs = Outputs { follow: Some(&all), ..Outputs::default() };
+        let outputs = Outputs { follow: Some(&all), steps: true, ..Outputs::default() };
         let outcome = simulate_into(scenario, 1, options, &Watch::default(), outputs)
             .map_err(|e| Fault { kind: "refused", text: e.to_string() })?;
         let log = outcome.followed.unwrap_or_default();
         let calls = explain_calls(&log, &calls(&outcome.record));
-        Ok((outcome.record, rows(&explain(&log), &log), calls))
+        let ended = outcome.record.collectives.iter().filter(|row| row.end.is_some());
+        let paths = ended.map(|row| (*row, path(&log, &outcome.record, row)));
+        let paths: Vec<(CollectiveRow, Option<Path>)> = paths.collect();
+        Ok((outcome.record, rows(&explain(&log), &log), calls, paths))
     };
-    let (record, of_flows, of_calls) = parts(1)?;
+    let (record, of_flows, of_calls, of_collectives) = parts(1)?;
     same("why", "with flows followed", first, &record)?;
+    for (row, path) in &of_collectives {
+        tiled(row, path.as_ref())?;
+    }
     for threads in [2, 3] {
-        let (_, flows, calls) = parts(threads)?;
+        let (_, flows, calls, collectives) = parts(threads)?;
+        if collectives != of_collectives {
+            let text = format!("on {threads} threads there are other critical paths");
+            return Err(Fault { kind: "why", text });
+        }
         if let Some((a, b)) = of_flows.iter().zip(&flows).find(|(a, b)| a != b) {
             let text = format!("parts on 1 and {threads} threads: {a:?} and {b:?}");
             return Err(Fault { kind: "why", text });
@@ -234,7 +286,24 @@ fn explained(scenario: &Scenario, first: &RunRecord) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A run a third longer has every flow and every RPC that the shorter one completed, at the same time. Flows are known by their entry and
+/// The pieces of a critical path lie from the begin of its collective to its end, each where the one before ends.
+fn tiled(row: &CollectiveRow, path: Option<&Path>) -> Result<(), Fault> {
+    let fault = |text: String| Err(Fault { kind: "why", text });
+    let Some(path) = path else { return fault(format!("no critical path of {row:?}")) };
+    let mut at = row.start;
+    for one in &path.pieces {
+        if one.piece.from != at || one.piece.to < at || one.piece.part == Part::Unexplained {
+            return fault(format!("after {at} of {row:?} there is {one:?}"));
+        }
+        at = one.piece.to;
+    }
+    match Some(at) == row.end {
+        true => Ok(()),
+        false => fault(format!("a critical path ends at {at}: {row:?}")),
+    }
+}
+
+/// A run a third longer has every flow, every RPC and every collective that the shorter one completed, at the same time. Flows are known by their entry and
 /// place in it: a flow of a later round may begin in the longer run only.
 fn longer(text: &str, scenario: &Scenario, first: &RunRecord) -> Result<(), Fault> {
     let fault = |text: String| Err(Fault { kind: "longer", text });
@@ -260,6 +329,11 @@ fn longer(text: &str, scenario: &Scenario, first: &RunRecord) -> Result<(), Faul
         let ends = |row: &FlowRow| (row.start, row.delivered, row.acked, row.retransmits);
         if a.delivered.is_some() && a.acked.is_some() && ends(a) != ends(b) {
             return fault(format!("flow {} of a run a third longer: {a:?} and {b:?}", a.flow));
+        }
+    }
+    for a in first.collectives.iter().filter(|row| row.end.is_some()) {
+        if !record.collectives.contains(a) {
+            return fault(format!("a run a third longer does not have the collective {a:?}"));
         }
     }
     // Those of a connection complete in the order of their issue.

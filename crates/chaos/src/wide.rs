@@ -1,5 +1,5 @@
 //! A scenario from one number: fabric, hosts, memory, traffic and faults as the simulator's own tests draw them, under any law and
-//! transport, several of them side by side, with weights, machines and captures.
+//! transport, several of them side by side, with weights, machines, captures, collectives and NICs that pause.
 
 use crate::random::{self, Draw};
 use forebay_laws::flow::{Echo, FlowParams, LAWS, Needs};
@@ -38,6 +38,7 @@ pub fn draw(seed: u64) -> String {
     for (n, other) in others.iter().enumerate() {
         let _ = write!(text, "[transports.other{n}]\n{other}");
     }
+    text.push_str(&collective(seed, head, others.len()));
     for entry in traffic.split("[[traffic]]\n").skip(1) {
         text.push_str("[[traffic]]\n");
         let n = d.0.below(2 * others.len().max(1) as u64) as usize;
@@ -58,7 +59,66 @@ pub fn draw(seed: u64) -> String {
         text = text.replacen("[transport]\n", &format!("{memory}[transport]\n"), 1);
         let _ = write!(text, "\n[[host.machine]]\nnics = [\"{a}\", \"{b}\"]\n");
     }
-    text
+    storm(seed, text)
+}
+
+/// A small collective of all hosts, in one scenario of three.
+fn collective(seed: u64, head: &str, others: usize) -> String {
+    let mut d = Draw(Stream::new(seed, 41, Purpose::Test));
+    if !d.one_in(3) {
+        return String::new();
+    }
+    let has = |kind: &str| head.contains(&format!("kind = \"{kind}\""));
+    let ranks = match () {
+        () if has("star") => "[\"host[*]\"]",
+        () if has("leaf-spine") => "[\"leaf[*].host[*]\"]",
+        () if has("fat-tree") => "[\"pod[*].edge[*].host[*]\"]",
+        () if has("graph") => "[\"h*\"]",
+        () => "[\"left.host[*]\", \"right.host[*]\"]",
+    };
+    // Of other operations, halving-doubling takes powers of two alone.
+    let op = d.of(&[
+        "all-reduce",
+        "all-reduce",
+        "reduce-scatter",
+        "all-gather",
+        "broadcast",
+        "all-to-all",
+    ]);
+    let algorithms = ["ring", "direct", "halving-doubling"];
+    let algorithm = algorithms[d.0.below(if op == "all-reduce" { 3 } else { 2 }) as usize];
+    let mut out = format!(
+        "[[traffic]]\nkind = \"collective\"\nop = \"{op}\"\nalgorithm = \"{algorithm}\"\nranks = {ranks}\n\
+         bytes = \"{}B\"\nchannels = {}\n{}",
+        d.of(&[0, 1, 7, 5_000, 30_000]),
+        d.of(&[1, 1, 2]),
+        d.of(&[
+            "",
+            "",
+            "message = \"3000B\"\nwindow = \"6000B\"\n",
+            "connections = 2\n",
+            "connections = 2\nspread = \"split\"\nmessage = \"8KB\"\n",
+            "repeat = 2\ngap = \"1us\"\n",
+            "step_delay = \"1us\"\nstart_delay = \"3us\"\n",
+        ]),
+    );
+    let n = d.0.below(2 * others.max(1) as u64) as usize;
+    if n < others {
+        let _ = writeln!(out, "transport = \"other{n}\"");
+    }
+    out
+}
+
+/// Where a host's memory may be slow and its switch hears of pauses, the NIC pauses it rather than drop: in one scenario of two.
+fn storm(seed: u64, text: String) -> String {
+    let mut d = Draw(Stream::new(seed, 42, Purpose::Test));
+    let buffer = "nic_buffer = \"66000B\"\n";
+    if !text.contains(buffer) || !text.contains("\npause = ") || d.one_in(2) {
+        return text;
+    }
+    // The buffer has room for whatever a long cable holds.
+    let above = d.of(&["3KB", "20KB", "60KB"]);
+    text.replacen(buffer, &format!("nic_buffer = \"8MB\"\npause_above = \"{above}\"\n"), 1)
 }
 
 /// What a receiver-driven transport says first.
