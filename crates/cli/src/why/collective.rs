@@ -4,7 +4,7 @@ use super::{ROWS, failed, host, line_as_json, mean, row, table};
 use crate::args::WhyArgs;
 use crate::failure::Failure;
 use crate::say;
-use forebay_record::why::{Line, PathHop, PortGrouping, lines};
+use forebay_record::why::{Line, Part, PathHop, PortGrouping, RateCut, lines};
 use forebay_record::{CollectiveRow, RunRecord, RunStart, StepKind};
 use forebay_scenario::model::Scenario;
 use forebay_sim::Options;
@@ -104,7 +104,12 @@ impl CollectiveAnswer<'_> {
             let at = if at.is_empty() { at } else { format!(" at {at}") };
             format!("{} {}{at}", share(line.ps), line.part.words())
         };
-        let most: Vec<String> = self.lines(PortGrouping::Tier).iter().take(3).map(word).collect();
+        let cause = |line: &Line| match line.part {
+            Part::Pacing => self.cause(),
+            _ => String::new(),
+        };
+        let said = |line: &Line| word(line) + &cause(line);
+        let most: Vec<String> = self.lines(PortGrouping::Tier).iter().take(3).map(said).collect();
         let last = self.of.last.map_or("?", |last| host(self.run, last));
         format!(
             "Collective {} ({}) took {}. Its critical path ends at {last} and has {} over {}: {}.",
@@ -115,6 +120,28 @@ impl CollectiveAnswer<'_> {
             human::counted(hosts.len(), "rank"),
             most.join(", ")
         )
+    }
+
+    /// Whose marks made senders pace, if one marker is behind most of that.
+    fn cause(&self) -> String {
+        let cuts = &self.answer.path.cuts;
+        let of = |cut: &RateCut| u128::from(cut.span.as_ps());
+        let all: u128 = cuts.iter().map(of).sum();
+        let Some(most) = cuts.first().filter(|cut| of(cut) * 10 >= all * 9) else {
+            return String::new();
+        };
+        let by = most.by.replace("->", " -> ");
+        match self.paused(most) {
+            Some(share) if share >= 0.001 => {
+                format!(" (marks of {by}, which is paused {} of the time)", human::percent(share))
+            }
+            _ => format!(" (marks of {by})"),
+        }
+    }
+
+    /// Share of the completion time for which the port of a marker was paused.
+    fn paused(&self, cut: &RateCut) -> Option<f64> {
+        Some(cut.paused?.as_ps() as f64 / self.of.completion()?.as_ps().max(1) as f64)
     }
 
     fn text(&self) -> String {
@@ -129,6 +156,20 @@ impl CollectiveAnswer<'_> {
         if !ports.is_empty() {
             text.push_str("\nports that cost most\n");
             ports.iter().take(ROWS).for_each(|line| row(self.run, &mut text, line, sum, 1));
+        }
+        let cuts = &self.answer.path.cuts;
+        if !cuts.is_empty() {
+            text.push_str("\npacing after marks of\n");
+            for cut in cuts.iter().take(MOST) {
+                let ps = u128::from(cut.span.as_ps());
+                let by = cut.by.replace("->", " -> ");
+                let paused = self.paused(cut).filter(|share| *share >= 0.001);
+                let paused = paused.map_or_else(String::new, |share| {
+                    format!("paused {} of the time", human::percent(share))
+                });
+                let share = human::percent(ps as f64 / sum.max(1) as f64);
+                let _ = writeln!(text, "{by:<38}{paused:<30}{:>10}{share:>10}", mean(ps, 1));
+            }
         }
         let hosts = self.answer.path.hosts();
         if !hosts.is_empty() {
@@ -183,6 +224,13 @@ impl CollectiveAnswer<'_> {
                 })
             })
             .collect();
+        let cuts = self.answer.path.cuts.iter();
+        let cuts: Vec<Value> = cuts
+            .map(|cut| {
+                let paused = cut.paused.map(ps);
+                json!({ "marked_by": cut.by, "part_ps": ps(cut.span), "paused_ps": paused })
+            })
+            .collect();
         let hosts: Vec<Value> = self
             .answer
             .path
@@ -197,6 +245,7 @@ impl CollectiveAnswer<'_> {
             "completion_ps": self.of.completion().map(ps),
             "parts": self.lines(PortGrouping::Port).iter().map(line_as_json).collect::<Vec<_>>(),
             "hosts": hosts,
+            "pacing_after_marks": cuts,
             "path": hops,
         })
     }

@@ -9,6 +9,7 @@ mod chain;
 mod few;
 mod index;
 mod log;
+mod marks;
 mod open;
 mod path;
 mod rows;
@@ -24,6 +25,7 @@ pub use log::{
     OvertakenBy, PacketId, Packets, PauseFrame, ReceiverChange, Role, SenderEvent, SwitchArrival,
     Waits,
 };
+pub use marks::{Marker, RateCut};
 pub use open::{OpenFlow, open_flows, open_lines, open_sentence};
 pub use path::{Path, PathHop, PathPiece, path};
 pub use rows::{calls, is_explained, rows, rows_of, share_of, slowest, slowest_rpcs};

@@ -8,6 +8,7 @@
 use super::chain::{Piece, StreamMessage};
 use super::index::Index;
 use super::log::Log;
+use super::marks::{Marker, Marks, RateCut, cuts};
 use crate::part::{Family, Part};
 use crate::rows::{CollectiveRow, RunRecord, StepCause, StepKind, StepRow, Subject, WhyRow};
 use forebay_units::{Span, Time};
@@ -39,6 +40,8 @@ pub struct PathPiece {
     pub flow: Option<u32>,
     /// What it was.
     pub piece: Piece,
+    /// Of pacing: what had marked packets of the connection last; `None` if nothing had.
+    pub marked: Option<Marker>,
 }
 
 /// The critical path of a collective, in the order of time.
@@ -48,6 +51,8 @@ pub struct Path {
     pub hops: Vec<PathHop>,
     /// From the begin to the end, each beginning where the one before ends.
     pub pieces: Vec<PathPiece>,
+    /// What made senders on the path pace, the marker that cost most first.
+    pub cuts: Vec<RateCut>,
 }
 
 impl Path {
@@ -178,6 +183,7 @@ struct Walk<'a> {
     start: Time,
     at: Time, // everything from here on is told
     path: Path,
+    marks: BTreeMap<u32, Marks>, // by connection, of those that paced
 }
 
 /// The critical path of a collective of a run whose operations were logged and whose connections were followed; `None` if the collective has no
@@ -194,7 +200,8 @@ pub fn path(log: &Log, run: &RunRecord, of: &CollectiveRow) -> Option<Path> {
     let last = run.steps.iter().position(is_end)?;
     let index = StreamMessage::index(log, steps.messages());
     let path = Path::default();
-    let mut walk = Walk { log, steps, index, start, at: end, path };
+    let marks = BTreeMap::new();
+    let mut walk = Walk { log, steps, index, start, at: end, path, marks };
     let mut at = Some(WalkPosition::Over(last));
     while let Some(now) = at.filter(|_| walk.at > start) {
         at = match now {
@@ -207,6 +214,11 @@ pub fn path(log: &Log, run: &RunRecord, of: &CollectiveRow) -> Option<Path> {
     walk.take(vec![rest], (None, None));
     walk.path.pieces.reverse();
     walk.path.hops.reverse();
+    let mut spans: BTreeMap<Marker, Span> = BTreeMap::new();
+    for (marker, one) in walk.path.pieces.iter().filter_map(|one| Some((one.marked?, one))) {
+        *spans.entry(marker).or_default() += one.piece.span();
+    }
+    walk.path.cuts = cuts(log, &walk.index, spans, (start, end));
     Some(walk.path)
 }
 
@@ -225,8 +237,17 @@ impl Walk<'_> {
                 Family::Host => Some(to),
                 Family::Path | Family::Queues | Family::Pauses => None,
             });
-            self.path.pieces.push(PathPiece { host, flow, piece });
+            let marked = flow.filter(|_| piece.part == Part::Pacing);
+            let marked = marked.and_then(|flow| self.marked(flow, piece.to));
+            self.path.pieces.push(PathPiece { host, flow, piece, marked });
         }
+    }
+
+    /// What had marked packets of a connection last.
+    fn marked(&mut self, flow: u32, by: Time) -> Option<Marker> {
+        let of = self.log.stream(flow)?;
+        let (log, index) = (self.log, &self.index);
+        self.marks.entry(flow).or_insert_with(|| Marks::of(log, index, of)).last(by)
     }
 
     fn hop(&mut self, host: u32, kind: StepKind, message: Option<(u32, u64)>, from: Time) {

@@ -321,6 +321,41 @@ fn the_critical_path_of_a_ring_on_a_quiet_star_is_a_message_for_each_step() {
     assert_eq!(total(Part::Nic), all - 6 * (2_000_000 + 101 * 83_520));
 }
 
+/// A ring of four servers. The memory of host[1] takes less than its link brings.
+fn slow_server(marks: &str, memory: &str) -> Scenario {
+    scenario(&format!(
+        "version = 1\nname = \"t\"\nseeds = [1]\nstop = {{ time = \"1s\", flows = \"all\" }}\n\
+         [fabric]\nkind = \"star\"\nhosts = 4\nhost_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\n\
+         [fabric.switch]\nclasses = 2\nbuffer = {{ size = \"8MB\" }}\npause = {{ classes = [0] }}\n{marks}\
+         [[host.override]]\nwhere = \"host[1]\"\n[host.override.memory]\n{memory}\
+         antagonist = [{{ cores = 3 }}]\n\
+         [transport]\nkind = \"rdma\"\nlaw = \"dcqcn\"\nmss = \"4096B\"\nack_every = 4\nack_class = 1\n\
+         [[traffic]]\nkind = \"collective\"\nop = \"all-reduce\"\nranks = \"host[*]\"\nbytes = \"16MiB\"\nmessage = \"1MiB\"\n"
+    ))
+}
+
+/// A NIC that pauses its switch lets a queue grow there, whose marks cut the rate. hostCC marks at the host, where no queue has grown.
+#[test]
+fn pacing_on_a_critical_path_names_the_port_or_the_host_whose_marks_cut_the_rate() {
+    let switch = "ecn = { kmin = \"100KB\", kmax = \"400KB\", pmax = 0.2 }\n";
+    let pauses = slow_server(switch, "pause_above = \"192KB\"\n");
+    let high = "ecn = { k = \"4MB\" }\n";
+    let marks = slow_server(high, "pause_above = \"192KB\"\ncontrol = { law = \"hostcc\" }\n");
+    for (scenario, by) in [(pauses, "tor->host[1]"), (marks, "host[1]")] {
+        let (row, path) = critical(&scenario);
+        let pacing = path.pieces.iter().filter(|one| one.piece.part == Part::Pacing);
+        let pacing: u64 = pacing.map(|one| one.piece.span().as_ps()).sum();
+        let cuts: Vec<(&str, u64)> =
+            path.cuts.iter().map(|cut| (cut.by.as_str(), cut.span.as_ps())).collect();
+        assert_eq!(cuts, [(by, pacing)]);
+        let all = row.completion().unwrap();
+        assert!(pacing > all.as_ps() / 100, "{by}: {pacing}");
+        // The port rests while its NIC pauses it.
+        let paused = path.cuts[0].paused;
+        assert_eq!(paused.is_some_and(|span| span > all / 5), by.contains("->"), "{paused:?}");
+    }
+}
+
 /// A message on each of two channels, split into a packet on each of two connections: flow k of 0 to 3 delivers at 2,167,040 + 83,520 k ps.
 #[test]
 fn a_split_message_waits_for_the_part_that_is_missing() {
