@@ -158,6 +158,39 @@ fn any_collective_ends_with_its_bytes_and_takes_the_least_time_or_more() {
     }
 }
 
+/// Eight pairs of ranks, a flow each, on eight uplinks chosen by a hash: the flows on the fullest uplink share it, and the others wait for
+/// nobody. A packet takes 83.52 ns.
+#[test]
+fn hashed_flows_take_as_many_times_the_ideal_as_there_are_flows_on_the_fullest_link() {
+    let pairs: Vec<String> =
+        (0..8).map(|n| format!("[\"leaf[0].host[{n}]\", \"leaf[1].host[{n}]\"]")).collect();
+    let mut seen = BTreeSet::new();
+    for law in ["fixed", "swift"] {
+        let scenario = scenario(&format!(
+            "version = 1\nname = \"t\"\nseeds = [1]\nstop = {{ time = \"1s\", flows = \"all\" }}\n\
+             [fabric]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 8\nhosts_per_leaf = 8\n\
+             host_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\nfabric_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\n\
+             [fabric.switch]\nbuffer = {{ size = \"64MB\" }}\npause = \"on\"\n\
+             [transport]\nkind = \"rdma\"\nlaw = \"{law}\"\nmss = \"1000B\"\nheader = \"44B\"\n\
+             [[traffic]]\nkind = \"collective\"\nop = \"broadcast\"\nbytes = \"4MB\"\nranks = [{}]\n",
+            pairs.join(", ")
+        ));
+        for seed in 1..=3 {
+            let record = run(&scenario, seed, Options::default()).record;
+            let up = record
+                .ports
+                .iter()
+                .filter(|port| port.node == "leaf[0]" && port.peer.starts_with("spine"));
+            let flows = up.map(|port| port.tx_packets.div_ceil(4_000)).max().unwrap();
+            let took = record.collectives.iter().map(|row| row.completion().unwrap().as_ps());
+            let ratio = took.max().unwrap() as f64 / (4_000 * 83_520) as f64;
+            assert!((ratio / flows as f64 - 1.0).abs() < 0.1, "{law}, {seed}: {flows}, {ratio}");
+            seen.insert(flows);
+        }
+    }
+    assert!(seen.iter().all(|flows| *flows > 1) && seen.len() > 1, "{seen:?}");
+}
+
 #[test]
 fn connections_outlive_collectives_and_have_a_row_each() {
     let text = "op = \"all-reduce\"\nbytes = \"400KB\"\nrepeat = 3\ngap = \"5us\"\nconnections = 2\nmessage = \"50KB\"";
@@ -231,6 +264,43 @@ fn racks(collective: &str, transport: &str, rest: &str) -> Scenario {
 
 const TCP: &str = "kind = \"tcp\"\nlaw = \"dctcp\"\nrto_min = \"1ms\"";
 const RDMA: &str = "kind = \"rdma\"\nlaw = \"dcqcn\"\ntimeout = \"200us\"";
+
+/// Three cores of a server take 24 GB/s of its memory for 60 us of a ring on a lossless fabric, in one step after the other.
+#[test]
+fn every_rank_ends_and_no_byte_is_lost_whatever_step_a_pause_storm_comes_in() {
+    let text = |memory: &str| {
+        format!(
+            "version = 1\nname = \"t\"\nseeds = [1]\nstop = {{ time = \"2s\", flows = \"all\" }}\n\
+             [fabric]\nkind = \"leaf-spine\"\nleaves = 4\nspines = 2\nhosts_per_leaf = 2\n\
+             host_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\nfabric_link = {{ rate = \"100Gbps\", delay = \"1us\" }}\n\
+             [fabric.switch]\nclasses = 2\nbuffer = {{ size = \"4MB\" }}\necn = {{ k = \"400KB\" }}\n\
+             pause = {{ classes = [0], xoff = \"50KB\" }}\n{memory}\
+             [transport]\nkind = \"rdma\"\nlaw = \"fixed\"\nack_class = 1\n\
+             [[traffic]]\nkind = \"collective\"\nop = \"all-reduce\"\nranks = \"leaf[*].host[*]\"\n\
+             bytes = \"4MB\"\nmessage = \"100KB\"\n"
+        )
+    };
+    let quiet = run(&scenario(&text("")), 1, Options::default()).record;
+    assert_eq!(quiet.ports.iter().map(|port| port.paused.as_ps()).sum::<u64>(), 0);
+    let end = one(&quiet).end.unwrap().as_ps() / 1_000;
+    for tenth in [0u64, 2, 5, 8] {
+        let at = end * tenth / 10;
+        let memory = format!(
+            "[[host.override]]\nwhere = \"leaf[1].host[0]\"\n[host.override.memory]\npause_above = \"64KB\"\n\
+             antagonist = [{{ cores = 3, start = \"{at}ns\", trace = [[0, 24.0], [60, 0.0]] }}]\n"
+        );
+        let record = agreed(&scenario(&text(&memory)));
+        let row = one(&record);
+        assert_eq!((row.done, record.totals.delivered_bytes), (8, 2 * 7 * 4_000_000), "{at}");
+        assert!(row.end > one(&quiet).end, "{at}");
+        let paused = |peer: &str| {
+            let ports = record.ports.iter().filter(|port| port.node == peer);
+            ports.map(|port| port.paused.as_ps()).sum::<u64>()
+        };
+        assert!(paused("leaf[1]") > 0, "{at}");
+        assert!(record.ports.iter().all(|port| port.dropped_packets == 0), "{at}");
+    }
+}
 
 #[test]
 fn every_rank_ends_and_no_byte_is_lost_whatever_step_a_fault_comes_in() {
