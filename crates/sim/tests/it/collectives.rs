@@ -426,6 +426,31 @@ fn pacing_on_a_critical_path_names_the_port_or_the_host_whose_marks_cut_the_rate
     }
 }
 
+/// The traffic of GPT-13B on 128 GPUs with steps of 200 to 300 packets instead of 406,000 and 203,000. Each packet more takes 22,160 ps in
+/// each of 15 steps: a data packet of 1,044 B and its ACK of 64 B at 400 Gb/s.
+#[test]
+fn each_packet_more_of_the_job_of_eight_rails_takes_its_time_in_each_step() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/performance/gpt13b.toml");
+    let whole = std::fs::read_to_string(file).expect("it is there");
+    let ends = |packets: u64| {
+        let text = whole
+            .replace("\"406000000B\"", &format!("\"{}B\"", 1_000 * packets))
+            .replace("\"203000000B\"", &format!("\"{}B\"", 1_000 * packets))
+            .replace("\"136ms\"", "\"200us\"");
+        let record = run(&scenario(&text), 1, Options::default()).record;
+        let spans = record.collectives.iter().map(|row| row.completion().expect("it ended"));
+        spans.map(|span| span.as_ps()).collect::<Vec<u64>>()
+    };
+    let (short, long) = (ends(200), ends(300));
+    assert_eq!((short.len(), long.len()), (16, 16));
+    // The eight rails do not know of each other.
+    assert!(short[..8].iter().all(|took| *took == short[0]), "{short:?}");
+    for (short, long) in short.iter().zip(&long) {
+        // ACKs under way at the end of a step change it by less than a packet, as in `the_rounds_of_a_ring_take_a_step_each`.
+        assert!((long - short).abs_diff(15 * 100 * 22_160) < 15 * 22_160, "{short} {long}");
+    }
+}
+
 /// A message on each of two channels, split into a packet on each of two connections: flow k of 0 to 3 delivers at 2,167,040 + 83,520 k ps.
 #[test]
 fn a_split_message_waits_for_the_part_that_is_missing() {
