@@ -18,8 +18,8 @@ from .conftest import ROOT, in_sample  # noqa: E402 - after the choice of what d
 NOTEBOOKS = sorted((ROOT / "crates/python/notebooks").glob("*.ipynb"))
 
 
-def test_there_are_five():
-    assert len(NOTEBOOKS) == 5
+def test_there_are_six():
+    assert len(NOTEBOOKS) == 6
 
 
 @pytest.mark.parametrize("path", [path for at, path in enumerate(NOTEBOOKS) if in_sample(at)], ids=lambda path: path.stem)

@@ -52,6 +52,65 @@ def test_a_wrong_setting_is_refused_at_once(small, key, value, says):
     assert says in str(caught.value)
 
 
+RING = """
+version = 1
+name = "ring"
+seeds = [1]
+stop = { time = "10ms", flows = "all" }
+
+[fabric]
+kind = "star"
+hosts = 4
+host_link = { rate = "100Gbps", delay = "1us" }
+
+[transport]
+kind = "rdma"
+law = "fixed"
+
+[[traffic]]
+kind = "collective"
+op = "all-reduce"
+ranks = "host[*]"
+bytes = "400KB"
+
+[[traffic]]
+kind = "collective"
+op = "broadcast"
+ranks = "host[*]"
+bytes = "10KB"
+
+[output]
+steps = true
+"""
+
+
+def test_collectives_their_steps_and_their_connections_are_tables():
+    r = fb.scenario(RING).run()
+    c = r.collectives
+    assert {"collectives", "steps", "connections"} <= set(r.tables)
+    assert (list(c["op"]), list(c["ranks"])) == (["all-reduce", "broadcast"], [4, 4])
+    took = c["ended_ps"] - c["begun_ps"]
+    assert took[0] >= 2 * 3 * 100_000 * 80
+    assert c["busbw_gbps"] == pytest.approx([2 * 3 / 4 * 400_000 * 8_000 / took[0], 10_000 * 8_000 / took[1]])
+    steps = r.steps
+    sent = (steps["operation"] == "send") & (steps["traffic"] == 0)
+    assert steps["step_bytes"][sent].sum() == 2 * 3 * 400_000
+    assert r.connections.rows == 4 + 3
+    means = [one["completion_us"]["mean"] for one in r.summary["collective"]["traffic_classes"]]
+    assert means == pytest.approx(took / 1e6)
+
+
+def test_collectives_are_compared_entry_by_entry(tmp_path):
+    s = fb.scenario(RING)
+    fast, slow = s.run(), s.set("fabric.host_link.rate", "50Gbps").run()
+    said = str(fb.compare(fast, slow, names=["fast", "slow"]))
+    assert "completion time, traffic[1]" in said
+    t = fb.sweep(s, {"fabric.host_link.rate": ["100Gbps", "50Gbps"]}, out=tmp_path / "rates")
+    by_entry = t["collective.completion_us.mean[traffic[1]]"]
+    took = [(r.collectives["ended_ps"] - r.collectives["begun_ps"])[1] / 1e6 for r in (fast, slow)]
+    assert by_entry == pytest.approx(took)
+
+
 def test_parts_of_completion_times_add_up(small):
     r = small.run(seeds=1)
     why = r.why(p=0)
