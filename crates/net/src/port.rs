@@ -76,7 +76,7 @@ const _: () = assert!(size_of::<Port>() == 128);
 struct ColdState {
     bounds: Bounds,
     highest: u64, // largest queue at earlier rates and of explicit queues, bytes
-    counters: PortCounters, // but for transmissions, which are in `Hot`, and marks by `Bounds`
+    counters: PortCounters, // but for transmissions, which are in `Hot`, and marks, in `Bounds`
     serializer: Serializer,
     whole: u64, // ps per byte; 0 if that is no whole number
     settings: PortSettings,
@@ -110,7 +110,7 @@ struct Bounds {
     class_limit: Span, // the least limit of a class, as time; no class has a longer queue than the port
     mark_from: Span,   // kmin as time
     mark_all_from: Span, // kmax as time, where the rule is at enqueue, in bytes and for all classes; from there on marks need no draw
-    marked: u64,         // packets marked by that alone
+    marked: u64,         // packets, by `Bounds::mark`
 }
 
 /// How a port handles a packet, from the state that it is in: chosen anew whenever settings, pauses or faults change. Changes no result.
@@ -592,7 +592,7 @@ impl Port {
         PortCounters {
             tx_packets: self.hot.tx_packets,
             tx_bytes: self.hot.tx_bytes,
-            marked_packets: self.cold.counters.marked_packets + self.cold.bounds.marked,
+            marked_packets: self.cold.bounds.marked,
             ..self.cold.counters
         }
     }

@@ -1,10 +1,19 @@
 //! Admission: limits and marks by the instantaneous queue, and the draws that go with marks.
 
-use super::{Length, Marking, Port, PortMode, Verdict};
+use super::{Bounds, Length, Marking, Port, PortMode, Verdict};
 use forebay_engine::Emitter;
 use forebay_units::random::Stream;
 use forebay_units::{Span, Time};
 use forebay_wire::{Ecn, Packet};
+
+impl Bounds {
+    /// Marks an ECN-capable packet. All marks of a port are set and counted here; one that is marked already does not count again.
+    #[inline(always)]
+    fn mark(&mut self, packet: &mut Packet) {
+        self.marked += u64::from(packet.ecn == Ecn::Ect);
+        packet.ecn = Ecn::Ce;
+    }
+}
 
 impl Port {
     /// Admission by the limit and the marks of the port, for a packet that finds a queue of `backlog` and makes it one of `after`.
@@ -15,8 +24,7 @@ impl Port {
             return Verdict::Dropped;
         }
         if backlog >= bounds.mark_all_from && packet.ecn != Ecn::NotEct {
-            bounds.marked += u64::from(packet.ecn == Ecn::Ect);
-            packet.ecn = Ecn::Ce;
+            bounds.mark(packet);
             return Verdict::Accepted;
         }
         if backlog < bounds.mark_from {
@@ -76,8 +84,7 @@ impl Port {
         let Some(marking) = self.marking_of(packet.class).filter(marks) else { return };
         let (bytes, packets) = self.left_behind(packet.class);
         if self.picks(&marking, bytes, packets, self.hot.tx_packets) {
-            packet.ecn = Ecn::Ce;
-            self.cold.counters.marked_packets += 1;
+            self.cold.bounds.mark(packet);
         }
     }
 
@@ -97,10 +104,7 @@ impl Port {
             self.cold.counters.dropped_unscheduled += 1;
             return Verdict::Dropped;
         }
-        if packet.ecn == Ecn::Ect {
-            packet.ecn = Ecn::Ce;
-            self.cold.counters.marked_packets += 1;
-        }
+        self.cold.bounds.mark(packet);
         Verdict::Accepted
     }
 

@@ -420,6 +420,54 @@ fn a_step_marks_from_k_on_exactly() {
     }
 }
 
+/// Packets that came without a mark and left with one: of ports without a shared buffer, by every rule, and whatever way packets take through
+/// a port.
+#[test]
+fn each_mark_that_leaves_is_counted_once() {
+    let step = Marking {
+        kmin: Length::Bytes(4_000),
+        kmax: Length::Bytes(4_000),
+        pmax: 1.0,
+        at_dequeue: false,
+        drop_not_ect: false,
+        spares_ect: false,
+    };
+    let ramp = Marking { kmax: Length::Bytes(40_000), pmax: 0.5, ..step };
+    let rules = [
+        step,
+        ramp,
+        Marking { at_dequeue: true, ..step },
+        Marking { drop_not_ect: true, ..ramp },
+        Marking { kmin: Length::Packets(4), kmax: Length::Packets(9), ..ramp },
+    ];
+    for (form, classes) in [(Form::Any, 1), (Form::Any, 3), (Form::Queued, 1), (Form::Naive, 3)] {
+        for (marking, by_class) in rules.iter().flat_map(|rule| [(*rule, false), (*rule, true)]) {
+            let settings =
+                PortSettings { form, classes, marking: Some(marking), overhead: 24, ..plain() };
+            let mut bench = match by_class && (form, classes) != (Form::Any, 1) {
+                true => Bench::by_class(2, settings, None, [ClassPolicy::default(); CLASSES]),
+                false => Bench::new(2, settings, None),
+            };
+            let mut rng = Stream::new(9, 0, Purpose::Test);
+            let (mut now, mut came) = (0, Vec::new());
+            for seq in 0..2_000 {
+                now += rng.below(1_200_000);
+                let ecn = of(&mut rng, &[Ecn::Ect, Ecn::Ect, Ecn::NotEct, Ecn::Ce]);
+                let (class, size) = (rng.below(3) as u8, 64 + rng.below(1_437) as u16);
+                came.push(ecn);
+                bench.arrive(ps(now), 1, Packet { class, ..packet(0, seq, size, ecn) });
+            }
+            bench.run_to(ps(now + 1_000_000_000));
+            let is_new = |p: &Packet| p.ecn == Ecn::Ce && came[p.seq as usize] == Ecn::Ect;
+            let left = || bench.wires.arrived.iter().map(|(_, _, p)| p).filter(|p| is_new(p));
+            let counted = bench.switch.counters(1).marked_packets;
+            let what = format!("{form:?}, {classes} classes, by class {by_class}, {marking:?}");
+            assert_eq!(counted, left().count() as u64, "{what}");
+            assert!(counted > 50, "{counted} marks: {what}");
+        }
+    }
+}
+
 #[test]
 fn what_is_not_ecn_capable_is_never_marked() {
     let marking = Marking {
