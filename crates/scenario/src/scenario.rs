@@ -92,8 +92,7 @@ impl Scenario {
 
     /// Whether packets of some flow choose their paths one by one.
     pub fn sprays(&self) -> bool {
-        let each = |entry| matches!(self.routing_of(entry), Routing::Spray | Routing::Source);
-        self.traffic.iter().any(each)
+        self.traffic.iter().any(|entry| self.routing_of(entry).is_per_packet())
     }
 
     /// The law of the flows of an entry.

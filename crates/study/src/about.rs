@@ -199,7 +199,7 @@ fn settings(scenario: &Scenario) -> Vec<(String, String)> {
         ("fabric", shape(fabric)),
         ("host links", link(fabric.host_link)),
         ("fabric links", link(fabric.fabric_link)),
-        ("routing", routing(fabric.routing).into()),
+        ("routing", fabric.routing.name().into()),
         ("buffer", buffer),
         ("port limit", switch.port_limit.map_or("none".into(), length)),
         ("limits of classes", limits(switch)),
@@ -231,12 +231,12 @@ fn settings(scenario: &Scenario) -> Vec<(String, String)> {
             ),
         ]),
     }
-    all.extend(transport.routing.map(|own| ("routing of these flows", routing(own).into())));
+    all.extend(transport.routing.map(|own| ("routing of these flows", own.name().into())));
     all.push(("stop", stop));
     all.extend(transport.params.iter().map(|(key, value)| (key.as_str(), value.clone())));
     let own = all.into_iter().map(|(key, value)| (key.into(), value));
     let named = scenario.transports.iter().map(|(name, one)| {
-        let own = one.routing.map_or(String::new(), |own| format!(", routing {}", routing(own)));
+        let own = one.routing.map_or(String::new(), |own| format!(", routing {}", own.name()));
         let what = format!("{}/{}, class {}, mss {}{own}", one.kind(), one.law, one.class, one.mss);
         (format!("transports.{name}"), what)
     });
@@ -265,16 +265,6 @@ fn limits(switch: &Switch) -> String {
     let one = |limit: &ClassLimit| format!("{} of class {}", length(limit.size), limit.class);
     let all: Vec<String> = switch.limits.iter().map(one).collect();
     if all.is_empty() { "none".into() } else { all.join(", ") }
-}
-
-fn routing(of: Routing) -> &'static str {
-    match of {
-        Routing::Ecmp => "ecmp",
-        Routing::EcmpSymmetric => "ecmp-symmetric",
-        Routing::Spray => "spray",
-        Routing::Source => "source",
-        Routing::EcmpMurmur3 => "ecmp-murmur3",
-    }
 }
 
 fn queue_pairs(rdma: &RdmaSettings) -> [(&'static str, String); 4] {

@@ -91,6 +91,24 @@ pub enum Routing {
     EcmpMurmur3,
 }
 
+impl Routing {
+    /// The word of a file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ecmp => "ecmp",
+            Self::EcmpSymmetric => "ecmp-symmetric",
+            Self::Spray => "spray",
+            Self::Source => "source",
+            Self::EcmpMurmur3 => "ecmp-murmur3",
+        }
+    }
+
+    /// Whether packets choose their paths one by one, so that they overtake others of their flow.
+    pub fn is_per_packet(self) -> bool {
+        matches!(self, Self::Spray | Self::Source)
+    }
+}
+
 /// Which switches hash with the same seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -2,7 +2,7 @@
 
 use super::around::{CheckedScenario, Entry};
 use super::marks::share;
-use crate::fabric::{NotEct, Routing};
+use crate::fabric::NotEct;
 use crate::faults::Change;
 use crate::pause::{PauseSetup, Threshold};
 use crate::quantity::Measure;
@@ -157,10 +157,11 @@ fn many_paths(around: &CheckedScenario<'_>) -> bool {
 pub(super) fn go_back_n_out_of_order(around: &CheckedScenario<'_>) -> Option<String> {
     repeaters(around).find_map(|(entry, recovery)| {
         let routing = around.scenario.routing_of(entry.traffic);
-        (routing == Routing::Spray && many_paths(around)).then(|| {
+        (routing.is_per_packet() && many_paths(around)).then(|| {
             format!(
-                "{} = \"spray\" lets packets overtake each other, and {}.recovery = \"{recovery}\" takes each that comes early for a loss; write recovery = \"selective\", or routing = \"ecmp\"",
+                "{} = \"{}\" lets packets overtake each other, and {}.recovery = \"{recovery}\" takes each that comes early for a loss; write recovery = \"selective\", or routing = \"ecmp\"",
                 routing_key(entry),
+                routing.name(),
                 entry.path
             )
         })

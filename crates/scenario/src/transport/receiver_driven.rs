@@ -151,7 +151,7 @@ impl Transport {
                 "path_penalty and path_numbers both say which path is next; leave one of them out";
             judge.say(&format!("{place}.params"), text);
         }
-        if needs.paths == Paths::Spray && !matches!(routing, Routing::Spray | Routing::Source) {
+        if needs.paths == Paths::Spray && !routing.is_per_packet() {
             let text = format!(
                 "{:?} takes all paths, packet by packet; write {place}.routing = \"spray\", or \"source\"",
                 self.law

@@ -5,16 +5,19 @@ use crate::options::{Options, Outputs, SimError};
 use crate::world::AnyNode;
 use forebay_engine::NodeId;
 use forebay_net::Fabric;
-use forebay_scenario::model::{FlowPath, Scenario};
+use forebay_scenario::model::{FlowPath, Scenario, Traffic};
 
 /// The paths of all flows of one seed before anything fails, in the order of the flow table.
 ///
 /// # Errors
 /// As [`crate::simulate`], and where each packet takes a path of its own.
 pub fn paths(scenario: &Scenario, seed: u64) -> Result<Vec<FlowPath>, SimError> {
-    if scenario.sprays() {
-        let text = "routing = \"spray\" gives each packet a path of its own; flows have none";
-        return Err(SimError::Traffic(text.into()));
+    let per_packet = |entry: &&Traffic| scenario.routing_of(entry).is_per_packet();
+    if let Some(entry) = scenario.traffic.iter().find(per_packet) {
+        let routing = scenario.routing_of(entry).name();
+        let text =
+            format!("routing = \"{routing}\" gives each packet a path of its own; flows have none");
+        return Err(SimError::Traffic(text));
     }
     let world = build(scenario, seed, Options::default(), &Outputs::default(), &|| true)?;
     let name = |node: u32| world.plan.names[node as usize].clone();

@@ -9,7 +9,7 @@ use crate::world::World;
 use crate::world::ideal::{self, Hop};
 use forebay_engine::NodeId;
 use forebay_net::{Cable, Fabric, Paths, Routes};
-use forebay_scenario::model::{Routing, Scenario};
+use forebay_scenario::model::Scenario;
 use forebay_transport::Config;
 use forebay_units::{Bytes, Span};
 use std::collections::{BTreeMap, BTreeSet};
@@ -41,8 +41,8 @@ struct RackPath {
 impl<'a> Ideals<'a> {
     pub fn new(scenario: &Scenario, world: &'a World) -> Self {
         let fabric = &world.fabric;
-        let sprays = |entry| matches!(scenario.routing_of(entry), Routing::Spray | Routing::Source);
-        let split: Vec<bool> = scenario.traffic.iter().map(sprays).collect();
+        let split = |entry| scenario.routing_of(entry).is_per_packet();
+        let split: Vec<bool> = scenario.traffic.iter().map(split).collect();
         Self {
             fabric,
             common: &world.common,
