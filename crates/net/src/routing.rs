@@ -28,6 +28,10 @@ pub enum Paths {
     Spray,
     /// By the number of a path that the sender gave the packet; without one, anew for each packet.
     Source,
+    /// By the queues of the ports, anew for each packet: see [`Routes::shortest`].
+    ///
+    /// Source: Ghorbani et al. (DRILL), SIGCOMM 2017, section 3. Deviation: all equal-cost ports are compared, not two of them and the last choice.
+    Adaptive,
 }
 
 /// Which switches hash with the same seed.
@@ -110,7 +114,7 @@ pub struct Routes {
     how: SwitchRouting,
     key: u64, // of the usual choice
     policy: RoutingPolicy,
-    keys: [u64; 4],                // by `Paths`
+    keys: [u64; 5],                // by `Paths`
     pins: Option<Box<pins::Pins>>, // instead of all that, for some flows
 }
 
@@ -178,7 +182,7 @@ impl Routes {
                 Some(HashSeed::PerSwitch) | None => node,
             };
             let (hash, spray) = (key(seeded, Purpose::Ecmp), key(node, Purpose::Spray));
-            draft.finish(own, policy.clone(), [hash, key(0, Purpose::Ecmp), spray, spray])
+            draft.finish(own, policy.clone(), [hash, key(0, Purpose::Ecmp), spray, spray, spray])
         };
         let mut routes: Vec<Routes> = (hosts..).zip(all).map(finish).collect();
         if policy.uses(Paths::Source) {
@@ -200,7 +204,8 @@ impl Routes {
     }
 
     /// The egress port towards rack `tor`, host port `port`, for a packet of `flow` in direction `reverse`; `nth` is
-    /// how many packets this switch has routed, `path` the number of its path if it has one. `None`: unreachable.
+    /// how many packets this switch has routed, `path` the number of its path if it has one. `None`: unreachable, or queues decide
+    /// ([`Routes::shortest`]).
     #[inline(always)]
     pub fn port(
         &self,
@@ -261,7 +266,7 @@ impl Routes {
             Paths::SymmetricHash => {
                 symmetric(key, self.height[usize::from(tor)], self.policy.number(flow))
             }
-            Paths::Spray | Paths::Source => Stream::at(key, nth),
+            Paths::Spray | Paths::Source | Paths::Adaptive => Stream::at(key, nth),
         }
     }
 
@@ -288,19 +293,36 @@ impl Routes {
         let paths = self.paths_of(flow);
         match path {
             Some(number) if paths == Paths::Source => Some(self.port_of_path(tor, number)),
+            _ if paths == Paths::Adaptive => None,
             _ => self.chosen(route, self.word(paths, tor, flow, reverse, nth)),
         }
     }
 
+    /// Whether the queues of the ports decide for packets of this flow.
+    pub fn is_adaptive(&self, flow: u32) -> bool {
+        self.how == SwitchRouting::ByFlow && self.paths_of(flow) == Paths::Adaptive
+    }
+
+    /// The equal-cost port towards rack `tor` with the shortest queue; of several, the one that `nth` draws. `queue` shows the queue of a port.
+    /// `None`: unreachable.
+    pub fn shortest(&self, tor: u16, nth: u64, queue: impl Fn(u16) -> u64) -> Option<u16> {
+        let least = self.equal(tor).map(&queue).min()?;
+        let shortest = || self.equal(tor).filter(|port| queue(*port) == least);
+        let word = Stream::at(self.keys[Paths::Adaptive as usize], nth);
+        shortest().nth(below(word, shortest().count() as u32) as usize)
+    }
+
     /// Equal-cost ports towards a rack, ascending.
     pub fn choices(&self, tor: u16) -> Vec<u16> {
-        let route = self.by_tor[usize::from(tor)];
+        self.equal(tor).collect()
+    }
+
+    fn equal(&self, tor: u16) -> impl Iterator<Item = u16> {
+        let route = self.by_tor.get(usize::from(tor)).copied().unwrap_or(UNREACHABLE);
         let (first, len) = (route >> LEN_BITS, route & ((1 << LEN_BITS) - 1));
-        match (len, first) {
-            (0, 0) => Vec::new(),
-            (0, set) => self.sets[set as usize - 1].to_vec(),
-            _ => (first as u16..).take(len as usize).collect(),
-        }
+        let set = (first as usize).checked_sub(1).filter(|_| len == 0);
+        let set = set.map_or(&[][..], |set| &self.sets[set]);
+        (first as u16..).take(len as usize).chain(set.iter().copied())
     }
 }
 
@@ -364,14 +386,14 @@ impl Draft {
         }
     }
 
-    fn finish(mut self, own: u16, policy: RoutingPolicy, keys: [u64; 4]) -> Routes {
+    fn finish(mut self, own: u16, policy: RoutingPolicy, keys: [u64; 5]) -> Routes {
         if own != NO_RACK {
             self.set(usize::from(own), &[0], 0); // never taken, but there to be loaded
         }
         let Self { by_tor, sets, height, .. } = self;
         let how = match policy.usual {
             _ if policy.by_flow.is_some() => SwitchRouting::ByFlow,
-            Paths::Source => SwitchRouting::ByFlow,
+            Paths::Source | Paths::Adaptive => SwitchRouting::ByFlow,
             Paths::Spray => SwitchRouting::Spray,
             _ if policy.numbers.is_some() => SwitchRouting::ByFlow,
             Paths::Hash => SwitchRouting::Hash,

@@ -157,7 +157,9 @@ impl Switch {
 
     /// The port by which the first packet of a flow would leave.
     pub fn route(&self, to: HostAddr, flow: u32, reverse: bool) -> Option<u16> {
-        self.routes.port(to.tor, to.port, flow, reverse, || 0, || None)
+        let empty =
+            || self.routes.shortest(to.tor, 0, |_| 0).filter(|_| self.routes.is_adaptive(flow));
+        self.routes.port(to.tor, to.port, flow, reverse, || 0, || None).or_else(empty)
     }
 
     /// Counters of a port.
@@ -282,11 +284,22 @@ impl Switch {
         let (to, nth) = (packet.dst, || self.routed + 1);
         let port = self.routes.port(to.tor, to.port, packet.flow.0, reverse, nth, || packet.path());
         self.routed += 1;
-        let Some(port) = port else {
-            self.arrive_unroutable(now, ingress_port, packet, out);
-            return;
-        };
-        let port = usize::from(port);
+        match port {
+            Some(port) => self.arrive_at(now, ingress_port, usize::from(port), packet, out),
+            None => self.arrive_unrouted(now, ingress_port, packet, out),
+        }
+    }
+
+    /// Offers a packet to a port.
+    #[inline(always)]
+    fn arrive_at(
+        &mut self,
+        now: Time,
+        ingress_port: u32,
+        port: usize,
+        packet: &mut Packet,
+        out: &mut impl Emitter<Packet>,
+    ) {
         let target = self.ports.get_mut(port).expect("routes name ports that there are");
         let mode = target.mode();
         if mode == PortMode::FifoUnshared {
@@ -394,22 +407,38 @@ impl Switch {
         }
     }
 
-    /// A packet that no port leads on with: a pause frame ends here, others are lost.
+    /// A packet whose port is not known from its routes alone: a pause frame ends here, queues decide about others, the rest is lost.
     #[cold]
-    fn arrive_unroutable(
+    fn arrive_unrouted(
         &mut self,
         now: Time,
         ingress_port: u32,
-        packet: &Packet,
+        packet: &mut Packet,
         out: &mut impl Emitter<Packet>,
     ) {
         if packet.kind == Kind::Pause {
             self.on_pause_frame(now, ingress_port, packet, out);
             return;
         }
+        if self.routes.is_adaptive(packet.flow.0)
+            && let Some(port) = self.shortest(now, packet.dst.tor, out)
+        {
+            return self.arrive_at(now, ingress_port, port.into(), packet, out);
+        }
         self.unroutable += 1;
         trace(&mut self.digest, now, Drop::Route as u8, packet);
         out.slab().release(packet.int_slot());
+    }
+
+    /// The port towards a rack with the shortest queue. All departures up to `now` are served, so that each queue is what it is then, whenever it was
+    /// served last.
+    fn shortest(&mut self, now: Time, tor: u16, out: &mut impl Emitter<Packet>) -> Option<u16> {
+        self.depart(now, out);
+        let queue = |port: u16| {
+            let port = &self.ports[usize::from(port)];
+            if port.alive() { port.queue(now) } else { u64::MAX }
+        };
+        self.routes.shortest(tor, self.routed, queue)
     }
 
     #[inline(never)]

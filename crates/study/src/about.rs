@@ -359,6 +359,9 @@ fn comparison(scenario: &Scenario) -> Vec<(String, String)> {
             _ => "hash of the flow number, the same for both directions, another one in each tier",
         },
         Routing::Spray => "each packet at random",
+        Routing::Adaptive => {
+            "each packet by the port with the shortest queue, of several at random"
+        }
         Routing::Source => {
             "each packet takes the path number that its sender gave it; senders use all paths in turn, permuted again \
              each round; answers at random"

@@ -1,9 +1,10 @@
 //! Routes: every pair is joined, both directions share links where asked, choices are even, dead cables are avoided.
 
-use crate::common::{packet, plain, ps};
+use crate::common::{FORMS, Wires, packet, plain, ps};
 use forebay_engine::{Emitter, LinkId, NodeId, Slab};
 use forebay_net::{
-    Cable, Fabric, PathCounts, Paths, Routes, RoutingPolicy, Switch, SwitchSettings,
+    Cable, Fabric, Form, PathCounts, Paths, PortFault, PortSettings, Routes, RoutingPolicy, Switch,
+    SwitchSettings,
 };
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Span, Time};
@@ -187,6 +188,106 @@ fn spraying_is_uniform_and_memoryless() {
     }
 }
 
+/// Leaf 0 of two, which has `spines` uplinks behind as many hosts.
+fn adaptive_leaf(spines: u32, form: Form, hold: bool) -> (Switch, Fabric) {
+    let fabric = leaf_spine(2, spines, spines);
+    let routes = Routes::all(&fabric, Paths::Adaptive, 11, &|_| true).remove(0);
+    let ports = fabric.ports_of(NodeId(2 * spines)).iter();
+    let ports = ports.map(|d| PortSettings { link: d.link, form, hold, ..plain() }).collect();
+    let (shared, ingress, classes, samples) = (None, None, Vec::new(), None);
+    (Switch::new(SwitchSettings { routes, ports, shared, ingress, classes, samples }), fabric)
+}
+
+#[test]
+fn the_shortest_queue_is_taken_and_ties_are_drawn_evenly() {
+    let fabric = leaf_spine(2, 5, 1);
+    let middle = fabric.ports_of(NodeId(2))[3].cable;
+    for cut in [false, true] {
+        let routes = Routes::all(&fabric, Paths::Adaptive, 11, &|c| !cut || c != middle);
+        let to = fabric.addr(1).tor;
+        assert!(routes[0].is_adaptive(3));
+        assert_eq!(routes[0].port(to, 0, 3, false, || 7, || None), None, "queues decide");
+        let mut counts = [0u64; 6];
+        for nth in 0..20_000 {
+            let queues = [0, 70, 20, 20, 90, 20]; // of port 0, which leads to a host
+            let port = routes[0].shortest(to, nth, |port| queues[usize::from(port)]).unwrap();
+            counts[usize::from(port)] += 1;
+        }
+        assert_eq!([counts[0], counts[1], counts[4]], [0; 3]);
+        match cut {
+            true => even(&[counts[2], counts[5]]),
+            false => even(&[counts[2], counts[3], counts[5]]),
+        }
+    }
+}
+
+/// As many packets of one size as there are uplinks come at once, just as the last have left. Each uplink gets one of them, so no queue is ever
+/// longer than a packet; random choices have queues of several.
+#[test]
+fn packets_that_come_together_take_an_uplink_each() {
+    for form in FORMS {
+        let (mut switch, fabric) = adaptive_leaf(4, form, false);
+        let mut wires = Wires::default();
+        for seq in 0..500 {
+            for flow in 0..4 {
+                let mut one = packet(flow, seq, 1_000, Ecn::NotEct);
+                one.dst = fabric.addr(4 + flow);
+                switch.arrive(ps(seq * 800_000), flow, &mut one, &mut wires); // a packet at 10 Gb/s
+            }
+        }
+        switch.depart(ps(500 * 800_000), &mut wires);
+        let uplinks = || switch.ports()[4..].iter();
+        assert!(uplinks().all(|port| port.highest() == 1_000), "{form:?}");
+        assert!(uplinks().all(|port| port.counters().tx_packets == 500), "{form:?}");
+        assert_eq!(switch.unroutable(), 0);
+    }
+}
+
+/// Late or in time: when a queue is served does not show in the choice.
+#[test]
+fn adaptive_choices_do_not_depend_on_when_queues_are_served() {
+    let ran = |form| {
+        let (mut switch, fabric) = adaptive_leaf(3, form, false);
+        let mut wires = Wires::default();
+        let mut rng = Stream::new(4, 0, Purpose::Test);
+        let mut now = 0;
+        for seq in 0..3_000 {
+            now += rng.below(300_000); // four thirds of what three uplinks carry
+            let mut one = packet(seq as u32 % 7, seq, 64 + rng.below(1_437) as u16, Ecn::NotEct);
+            one.dst = fabric.addr(3 + rng.below(3) as u32);
+            switch.arrive(ps(now), 0, &mut one, &mut wires);
+        }
+        switch.depart(ps(now + 1_000_000_000), &mut wires);
+        wires.arrive_before(ps(now + 1_000_000_000));
+        let mut arrived: Vec<_> =
+            wires.arrived.iter().map(|(link, at, packet)| (*link, *at, packet.seq)).collect();
+        arrived.sort_unstable();
+        arrived
+    };
+    let [any, queued, naive] = FORMS.map(ran);
+    assert_eq!(any.len(), 3_000);
+    assert!(any == queued && any == naive);
+}
+
+/// A queue that grows no longer is no invitation: nothing goes to a port whose link is down, though routes still have it.
+#[test]
+fn a_dead_uplink_is_never_the_shortest() {
+    for (form, hold) in [(Form::Any, true), (Form::Any, false), (Form::Naive, true)] {
+        let (mut switch, fabric) = adaptive_leaf(3, form, hold);
+        let mut wires = Wires::default();
+        switch.fault(ps(0), 4, PortFault::Down, Vec::new());
+        for seq in 0..300 {
+            let mut one = packet(0, seq, 1_000, Ecn::NotEct);
+            one.dst = fabric.addr(3);
+            switch.arrive(ps(seq), 0, &mut one, &mut wires);
+        }
+        let dead = &switch.ports()[4];
+        assert_eq!((dead.waiting(), dead.counters().lost_packets), (0, 0), "{form:?}, {hold}");
+        let queue = |port: usize| switch.ports()[port].queue(ps(300));
+        assert!(queue(3).abs_diff(queue(5)) <= 1_000, "{} and {} B", queue(3), queue(5));
+    }
+}
+
 /// The cables of a numbered path and the count of such paths, by reading the number digit by digit.
 fn read(fabric: &Fabric, routes: &[Routes], dst: u32, at: NodeId, number: u32) -> (Vec<u32>, u32) {
     let to = fabric.addr(dst);
@@ -253,7 +354,7 @@ fn flows_that_choose_differently_do_not_disturb_each_other() {
             let alone = match if flow < 300 { of_flow(flow) } else { usual } {
                 Paths::Hash => &hash,
                 Paths::SymmetricHash => &symmetric,
-                Paths::Spray | Paths::Source => &spray,
+                Paths::Spray | Paths::Source | Paths::Adaptive => &spray,
             };
             let (src, dst, nth) = (flow % 16, (flow + 1 + flow % 15) % 16, u64::from(flow));
             for (src, dst, reverse) in [(src, dst, false), (dst, src, true)] {

@@ -87,6 +87,8 @@ pub enum Routing {
     /// The path whose number the sender gave the packet: all paths in an order that is drawn again for each round. Answers have no
     /// number, and are sprayed.
     Source,
+    /// The port with the shortest queue, in bytes, for each packet; of several, one at random. A port whose link is down is never chosen.
+    Adaptive,
     /// murmur3-32 of addresses and ports with the number of the switch as its seed, as the public HPCC simulator does.
     EcmpMurmur3,
 }
@@ -99,13 +101,14 @@ impl Routing {
             Self::EcmpSymmetric => "ecmp-symmetric",
             Self::Spray => "spray",
             Self::Source => "source",
+            Self::Adaptive => "adaptive",
             Self::EcmpMurmur3 => "ecmp-murmur3",
         }
     }
 
     /// Whether packets choose their paths one by one, so that they overtake others of their flow.
     pub fn is_per_packet(self) -> bool {
-        matches!(self, Self::Spray | Self::Source)
+        matches!(self, Self::Spray | Self::Source | Self::Adaptive)
     }
 }
 

@@ -80,6 +80,7 @@ fn paths(routing: model::Routing) -> Paths {
         model::Routing::EcmpSymmetric => Paths::SymmetricHash,
         model::Routing::Spray => Paths::Spray,
         model::Routing::Source => Paths::Source,
+        model::Routing::Adaptive => Paths::Adaptive,
     }
 }
 

@@ -153,6 +153,25 @@ fn faults_of_every_kind() {
     }
 }
 
+/// Queues decide about paths, whatever serves them: late or in time, with pauses, losses, meters of tokens and cables that fail.
+#[test]
+fn adaptive_paths_by_queues_of_every_kind() {
+    let classes = DCTCP.replace("rto_min", "class = 1\nack_class = 2\nrto_min");
+    let shaper =
+        "[[fabric.shaper]]\nwhere = \"leaf[0]->spine[1]\"\nrate = \"20Gbps\"\nburst = \"9KB\"\n";
+    for (switch, rest) in [
+        ("buffer = \"none\"\n", FAULTS),
+        ("buffer = { size = \"400KB\" }\nclasses = 3\n", FAULTS),
+        ("classes = 3\nport_limit = \"60 packets\"\nrelease = \"start\"\n", FAULTS),
+        ("ecn = \"off\"\nbuffer = { size = \"150KB\" }\npause = \"on\"\n", ""),
+        ("port_limit = \"90KB\"\n", shaper),
+    ] {
+        let traffic = if switch.contains("classes") { &classes } else { DCTCP };
+        let fabric = format!("{LEAF_SPINE}routing = \"adaptive\"\n[fabric.switch]\n{switch}");
+        agreed(&scenario(&base(&fabric, &format!("{traffic}{rest}"))), 8);
+    }
+}
+
 #[test]
 fn pauses_all_the_time() {
     // Small buffers, an incast and cables that fail: frames go both ways over most cables.

@@ -99,6 +99,9 @@ pub fn draw(seed: u64, order: u64) -> Drawn {
     drawn.stop_ps =
         (longest * d.between(20, 60)).clamp(d.between(200, 3_000) * 1_000_000, 19_000_000_000_000);
     fabric_keys(&mut d, &mut fabric, &mut drawn);
+    if Draw(Stream::new(seed, 32, Purpose::Test)).one_in(2) {
+        fabric = fabric.replace("routing = \"spray\"", "routing = \"adaptive\"");
+    }
     let (classes, lossless) = match Stream::new(seed, 3, Purpose::Test).below(3) {
         0 => pausing_switch(seed, &mut fabric, &names, &mut drawn),
         _ => (switch(&mut d, &mut fabric, &mut drawn), Vec::new()),
