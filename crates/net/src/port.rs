@@ -21,6 +21,7 @@ mod marking;
 mod metered;
 mod packet_queue;
 mod pause;
+mod pipeline;
 mod scheduled;
 mod settings;
 mod shares;
@@ -36,14 +37,16 @@ pub use classes::{ClassCounters, ClassPolicy, Watchdog};
 pub use counters::PortCounters;
 pub use fault::{DropRule, LinkLeftovers, PortFault};
 pub use pause::PauseCounters;
+pub(crate) use pipeline::parts;
 pub use settings::{CreditClass, Form, Length, Marking, PortSettings};
 pub use trim::{OverflowAction, Trim};
 
 use class::NOTHING;
 use credit_class::Meter;
-use forebay_engine::{Emitter, LinkId, prefetch_all, rarely};
+use forebay_engine::{Emitter, LinkId, prefetch_all};
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
 use forebay_wire::{Kind, Packet};
+use parts::{EXTRAS, LIMITS, OBSERVER, QUEUES};
 use scheduled::ScheduledQueues;
 use std::collections::VecDeque;
 
@@ -455,39 +458,10 @@ impl Port {
         self.derive_mode();
     }
 
-    /// Offers a packet to a port in one of the modes [`PortMode::is_fifo`].
-    #[inline(always)]
-    pub(crate) fn offer_fifo(
-        &mut self,
-        now: Time,
-        packet: &mut Packet,
-        out: &mut impl Emitter<Packet>,
-    ) -> Verdict {
-        let hot = &mut self.hot;
-        let backlog = hot.busy.since(now);
-        let after = backlog + hot.time_of(packet);
-        if backlog >= hot.free_below {
-            rarely();
-            match self.admit(backlog, after, packet) {
-                Verdict::Accepted => {}
-                refused => return refused,
-            }
-        }
-        let hot = &mut self.hot;
-        hot.busy = now + after;
-        if after > hot.highest {
-            rarely();
-            hot.highest = after;
-        }
-        hot.tx_packets += 1;
-        hot.tx_bytes += u64::from(packet.size);
-        out.push(hot.link, now + after, packet);
-        Verdict::Accepted
-    }
-
-    /// Offers a packet that came in by `ingress_port` to any port. A scheduled port has been served up to `now`.
+    /// Offers a packet that came in by `ingress_port` to any port. A scheduled port has been served up to `now`. Limits and marks of a port in mode
+    /// `PerPacket` are looked up here, since they may be in packets, and it may be paused or down.
     #[inline(never)]
-    pub(crate) fn offer(
+    pub(crate) fn offer_any(
         &mut self,
         now: Time,
         ingress_port: u16,
@@ -499,17 +473,17 @@ impl Port {
             self.derive_mode();
         }
         match self.hot.mode {
-            PortMode::StrictLimits => {
-                return self.offer_strict_limits(now, ingress_port, packet, out).0;
-            }
             PortMode::Metered => return self.offer_metered(now, ingress_port, packet, out),
-            _ => {}
-        }
-        if self.is_work_conserving() {
-            return match self.cold.observed {
-                true => self.offer_observed(now, ingress_port, false, packet, out),
-                false => self.offer_work_conserving(now, ingress_port, packet, out),
-            };
+            PortMode::StrictLimits => {
+                return self.offer::<{ QUEUES | LIMITS }>(now, ingress_port, packet, out).0;
+            }
+            _ if !self.is_work_conserving() => {}
+            _ if self.cold.observed => {
+                return self
+                    .offer::<{ QUEUES | EXTRAS | OBSERVER }>(now, ingress_port, packet, out)
+                    .0;
+            }
+            _ => return self.offer::<{ QUEUES | EXTRAS }>(now, ingress_port, packet, out).0,
         }
         if !self.cold.alive && !self.cold.settings.hold {
             self.cold.counters.lost_packets += 1;

@@ -2,14 +2,15 @@
 
 mod pause;
 
-use crate::ingress::{IngressCounters, IngressPool, Ingresses};
+use crate::ingress::{IngressCounters, IngressPool, Ingresses, Place};
+use crate::port::parts::{ACCOUNTS, ANY, EXTRAS, LIMITS, QUEUES, SHARED, TOKENS};
 use crate::port::{
     CLASSES, ClassPolicy, LinkLeftovers, OverflowAction, Port, PortCounters, PortFault, PortMode,
     PortSettings, Verdict,
 };
 use crate::routing::Routes;
 use crate::shared_buffer::SharedBuffer;
-use forebay_engine::{Digest, Emitter, InFlight, Node, prefetch, prefetch_all};
+use forebay_engine::{Digest, Emitter, InFlight, Node, prefetch, prefetch_all, rarely};
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{HostAddr, Kind, Packet};
 
@@ -285,14 +286,15 @@ impl Switch {
         let port = self.routes.port(to.tor, to.port, packet.flow.0, reverse, nth, || packet.path());
         self.routed += 1;
         match port {
-            Some(port) => self.arrive_at(now, ingress_port, usize::from(port), packet, out),
+            Some(port) => self.forward(now, ingress_port, usize::from(port), packet, out),
             None => self.arrive_unrouted(now, ingress_port, packet, out),
         }
     }
 
-    /// Offers a packet to a port.
+    /// Hands a packet to the pipeline of its port. Nothing but a jump unless the port is of one touch: what is in one function with other parts pays for
+    /// their registers.
     #[inline(always)]
-    fn arrive_at(
+    fn forward(
         &mut self,
         now: Time,
         ingress_port: u32,
@@ -301,61 +303,55 @@ impl Switch {
         out: &mut impl Emitter<Packet>,
     ) {
         let target = self.ports.get_mut(port).expect("routes name ports that there are");
-        let mode = target.mode();
+        let (mode, from) = (target.mode(), ingress_port as u16);
         if mode == PortMode::FifoUnshared {
-            let verdict = target.offer_fifo(now, packet, out);
+            let (verdict, _) = target.offer::<0>(now, from, packet, out);
             if verdict != Verdict::Accepted {
                 self.refuse(now, port, packet, verdict, out);
             }
-        } else {
-            match self.ingress {
-                Some(_) => {
-                    self.arrive_with_ingress_accounts(now, ingress_port as u16, port, packet, out)
-                }
-                None => self.arrive_queued(now, ingress_port as u16, (port, mode), packet, out),
-            }
+            return;
         }
-    }
-
-    /// A port with explicit queues, or of a switch with a shared buffer. Nothing but a jump: what is in one function with another mode pays for its
-    /// registers.
-    #[inline(always)]
-    fn arrive_queued(
-        &mut self,
-        now: Time,
-        ingress_port: u16,
-        (port, mode): (usize, PortMode),
-        packet: &mut Packet,
-        out: &mut impl Emitter<Packet>,
-    ) {
         match mode {
-            PortMode::StrictPriority => {
-                self.arrive_in_strict_order(now, ingress_port, port, packet, out)
+            _ if self.ingress.is_some() => {
+                self.arrive_by::<{ QUEUES | EXTRAS | ACCOUNTS }>(now, from, port, packet, out)
             }
+            PortMode::StrictPriority => self.arrive_by::<QUEUES>(now, from, port, packet, out),
             PortMode::StrictLimits => {
-                self.arrive_at_strict_limits(now, ingress_port, port, packet, out)
+                self.arrive_by::<{ QUEUES | LIMITS }>(now, from, port, packet, out)
             }
-            PortMode::Metered => self.arrive_metered(now, ingress_port, port, packet, out),
-            _ => self.arrive_at_any_port(now, ingress_port, port, packet, out),
+            PortMode::Metered => {
+                self.arrive_by::<{ QUEUES | TOKENS }>(now, from, port, packet, out)
+            }
+            _ => self.forward_apart(now, from, port, packet, out),
         }
     }
 
+    /// The rest of [`Switch::forward`]. A `match` over all modes there would become a jump through a table in the engine's loop.
     #[inline(never)]
-    fn arrive_in_strict_order(
+    fn forward_apart(
         &mut self,
         now: Time,
-        ingress_port: u16,
+        from: u16,
         port: usize,
         packet: &mut Packet,
         out: &mut impl Emitter<Packet>,
     ) {
-        let (verdict, moved) =
-            self.ports[port].offer_strict_priority(now, ingress_port, packet, out);
-        self.settle_offer(now, port, packet, (verdict, moved), out);
+        let (mode, shared) = (self.ports[port].mode(), self.shared.is_some());
+        match mode {
+            PortMode::WorkConserving if shared => {
+                self.arrive_by::<{ QUEUES | EXTRAS | SHARED }>(now, from, port, packet, out)
+            }
+            PortMode::WorkConserving => {
+                self.arrive_by::<{ QUEUES | EXTRAS }>(now, from, port, packet, out)
+            }
+            PortMode::Fifo => self.arrive_by::<SHARED>(now, from, port, packet, out),
+            _ => self.arrive_by::<ANY>(now, from, port, packet, out),
+        }
     }
 
+    /// The pipeline of a packet at a port with these parts: the switch's admission, the port's admission and marks, its place, departures.
     #[inline(never)]
-    fn arrive_at_strict_limits(
+    fn arrive_by<const PARTS: u8>(
         &mut self,
         now: Time,
         ingress_port: u16,
@@ -363,47 +359,70 @@ impl Switch {
         packet: &mut Packet,
         out: &mut impl Emitter<Packet>,
     ) {
+        let has = |part: u8| PARTS & part != 0;
+        if has(ACCOUNTS) && !self.passes_accounts(now, ingress_port, port, packet, out) {
+            rarely();
+            return self.arrive_by::<ANY>(now, ingress_port, port, packet, out);
+        }
+
+        // Admission by what all ports share.
+        let (mut size, mut place) = (0, Place::Held);
+        if has(SHARED | ANY) {
+            let served = has(QUEUES) || self.ports[port].is_scheduled();
+            if (has(QUEUES) || has(ANY)) && served && !self.ports[port].is_lazy() {
+                self.serve(now, port, out);
+            }
+            size = self.ports[port].wire(packet);
+            place = match has(ANY) && self.ingress.is_some() {
+                true => self.place(now, (ingress_port, port), packet, size, out),
+                false if self.admits(now, port, (packet.class, size), out) => Place::Held,
+                false => Place::Refused,
+            };
+            if place == Place::Refused {
+                self.refuse(now, port, packet, Verdict::Dropped, out);
+                if has(ANY) {
+                    self.refused_by_accounts(now, ingress_port, packet.class, size);
+                }
+                return;
+            }
+        }
+
+        // Admission by the port, marks, and a place in its queue or on the wire.
         let target = &mut self.ports[port];
-        let (verdict, moved) = target.offer_strict_limits(now, ingress_port, packet, out);
+        let (verdict, moved) = match () {
+            () if has(ANY) => {
+                (target.offer_any(now, ingress_port, packet, out), target.is_scheduled())
+            }
+            () if has(TOKENS) => {
+                let verdict = target.offer_metered(now, ingress_port, packet, out);
+                let next = target.next_metered();
+                self.departures_moved |= self.due[port] != next;
+                self.due[port] = next;
+                (verdict, false)
+            }
+            () => target.offer::<PARTS>(now, ingress_port, packet, out),
+        };
+        if has(SHARED | ANY)
+            && let (Some(shared), Verdict::Accepted) = (&mut self.shared, verdict)
+        {
+            shared.admit(&mut target.counted, size);
+        }
+
+        // What was refused may have found departures that were due.
         if moved {
-            self.due[port] = target.next_in_order();
+            self.due[port] =
+                if has(ANY) { target.next_departure() } else { target.next_in_order() };
             self.departures_moved = true;
         }
-        self.settle_offer(now, port, packet, (verdict, false), out);
-    }
-
-    #[inline(never)]
-    fn arrive_metered(
-        &mut self,
-        now: Time,
-        ingress_port: u16,
-        port: usize,
-        packet: &mut Packet,
-        out: &mut impl Emitter<Packet>,
-    ) {
-        let target = &mut self.ports[port];
-        let verdict = target.offer_metered(now, ingress_port, packet, out);
-        let next = target.next_metered();
-        self.departures_moved |= self.due[port] != next;
-        self.due[port] = next;
-        self.settle_offer(now, port, packet, (verdict, false), out);
-    }
-
-    /// A port has taken a packet or not, and its next departure may have moved.
-    #[inline(always)]
-    fn settle_offer(
-        &mut self,
-        now: Time,
-        port: usize,
-        packet: &mut Packet,
-        (verdict, moved): (Verdict, bool),
-        out: &mut impl Emitter<Packet>,
-    ) {
-        if moved {
-            self.departs_next(port);
-        }
+        let waits = has(ACCOUNTS) && target.enqueued() > 0;
         if verdict != Verdict::Accepted {
-            self.refuse(now, port, packet, verdict, out);
+            return self.refuse(now, port, packet, verdict, out);
+        }
+        if waits {
+            self.hold(ingress_port, port, packet);
+        }
+        if has(ANY) {
+            self.charge(now, ingress_port, packet.class, size, place);
         }
     }
 
@@ -423,7 +442,7 @@ impl Switch {
         if self.routes.is_adaptive(packet.flow.0)
             && let Some(port) = self.shortest(now, packet.dst.tor, out)
         {
-            return self.arrive_at(now, ingress_port, port.into(), packet, out);
+            return self.forward(now, ingress_port, port.into(), packet, out);
         }
         self.unroutable += 1;
         trace(&mut self.digest, now, Drop::Route as u8, packet);
@@ -439,49 +458,6 @@ impl Switch {
             if port.alive() { port.queue(now) } else { u64::MAX }
         };
         self.routes.shortest(tor, self.routed, queue)
-    }
-
-    #[inline(never)]
-    fn arrive_at_any_port(
-        &mut self,
-        now: Time,
-        ingress_port: u16,
-        port: usize,
-        packet: &mut Packet,
-        out: &mut impl Emitter<Packet>,
-    ) {
-        if self.shared.is_none() && self.ports[port].mode() == PortMode::WorkConserving {
-            let verdict = self.ports[port].offer_work_conserving(now, ingress_port, packet, out);
-            return self.settle_offer(now, port, packet, (verdict, true), out);
-        }
-        if self.ports[port].is_scheduled() && !self.ports[port].is_lazy() {
-            self.serve(now, port, out);
-        }
-        let size = self.ports[port].wire(packet);
-        if !self.admits(now, port, (packet.class, size), out) {
-            self.refuse(now, port, packet, Verdict::Dropped, out);
-            return;
-        }
-        let target = &mut self.ports[port];
-        let in_order = target.mode() == PortMode::WorkConserving; // without ingress accounts its departures have no observer
-        let verdict = match target.is_fifo() {
-            true => target.offer_fifo(now, packet, out),
-            false if in_order => target.offer_work_conserving(now, ingress_port, packet, out),
-            false => target.offer(now, ingress_port, packet, out),
-        };
-        let (scheduled, counted) = (target.is_scheduled(), &mut target.counted);
-        if let (Some(shared), Verdict::Accepted) = (&mut self.shared, verdict) {
-            shared.admit(counted, size);
-        }
-        // What was refused may have found departures that were due.
-        if scheduled && in_order {
-            self.departs_next(port);
-        } else if scheduled {
-            self.update_departure(port);
-        }
-        if verdict != Verdict::Accepted {
-            self.refuse(now, port, packet, verdict, out);
-        }
     }
 
     /// Admission of a packet of this class and size by the shared buffer: on bounds first, then on the exact occupancy.
@@ -523,13 +499,6 @@ impl Switch {
     #[inline]
     fn update_departure(&mut self, port: usize) {
         self.due[port] = self.ports[port].next_departure();
-        self.departures_moved = true;
-    }
-
-    /// Stores the next departure of a work-conserving port.
-    #[inline(always)]
-    fn departs_next(&mut self, port: usize) {
-        self.due[port] = self.ports[port].next_in_order();
         self.departures_moved = true;
     }
 

@@ -13,7 +13,7 @@
 use super::class::NOTHING;
 use super::packet_queue::{ExtSlots, PacketQueue};
 use super::{ColdState, Form, Length, Marking, Port, PortMode, PortSettings, Verdict};
-use forebay_engine::{Emitter, prefetch, prefetch_all, rarely};
+use forebay_engine::{Emitter, prefetch, prefetch_all};
 use forebay_units::{Span, Time};
 use forebay_wire::{Ecn, Packet};
 
@@ -25,7 +25,7 @@ pub(super) struct ScheduledQueues {
     pub bytes: u64, // of the wire, waiting: without the packet in transmission
     pub packets: u32,
     pub overhead: u16,  // bytes that each packet adds on the wire
-    filled: u8,         // bit per class: its queue is not empty
+    pub filled: u8,     // bit per class: its queue is not empty
     top: u8,            // number of the last queue
     sent_early: u8, // number of the queue whose packets go to the link as they are accepted; `NOTHING` if there is none
     pub sending: u8, // class of what was transmitted last; `NOTHING` if that was a pause frame
@@ -305,155 +305,10 @@ impl Port {
         Span::from_ps(self.scheduled.bytes * u64::from(self.hot.pace))
     }
 
-    /// Offers a packet to a port in mode `StrictPriority`. True beside the verdict: its next departure may be another.
-    #[inline(always)]
-    pub(crate) fn offer_strict_priority(
-        &mut self,
-        now: Time,
-        ingress_port: u16,
-        packet: &mut Packet,
-        out: &mut impl Emitter<Packet>,
-    ) -> (Verdict, bool) {
-        let backlog = self.hot.busy.since(now);
-        let after = backlog + self.hot.time_of(packet);
-        if backlog >= self.hot.free_below {
-            rarely();
-            match self.admit(backlog, after, packet) {
-                Verdict::Accepted => {}
-                refused => return (refused, false),
-            }
-        }
-        let waits = self.scheduled.filled;
-        if backlog == Span::ZERO {
-            if waits != 0 {
-                self.serve_unobserved(now, out);
-            }
-            let hot = &mut self.hot;
-            hot.highest = hot.highest.max(after);
-            hot.busy = now + after;
-            hot.tx_packets += 1;
-            hot.tx_bytes += u64::from(packet.size);
-            out.push(hot.link, now + after, packet);
-            return (Verdict::Accepted, waits != 0);
-        }
-        let lane = self.scheduled.class_of(packet);
-        let overtakes = u32::from(waits) & ((1 << lane) - 1) != 0;
-        if overtakes {
-            rarely();
-            self.serve_unobserved(now, out);
-        }
-        let hot = &mut self.hot;
-        hot.highest = hot.highest.max(after);
-        hot.busy = now + after;
-        if self.scheduled.sends_early(lane) {
-            self.send_ahead(packet, out);
-            return (Verdict::Accepted, waits != 0);
-        }
-        self.scheduled.add(lane, ingress_port, packet);
-        (Verdict::Accepted, waits == 0 || overtakes)
-    }
-
     /// Serves every departure of a work-conserving port that starts at or before `now`, without an observer.
     #[inline(never)]
     pub(super) fn serve_unobserved(&mut self, now: Time, out: &mut impl Emitter<Packet>) {
         self.serve_work_conserving(now, out, &mut |_, _, _| {});
-    }
-
-    /// Offers a packet to a work-conserving port without an observer of departures.
-    #[inline(never)]
-    pub(crate) fn offer_work_conserving(
-        &mut self,
-        now: Time,
-        ingress_port: u16,
-        packet: &mut Packet,
-        out: &mut impl Emitter<Packet>,
-    ) -> Verdict {
-        if self.scheduled.is_watched() && self.scheduled.packets > 0 {
-            self.serve_unobserved(now, out);
-        }
-        let mut backlog = self.hot.busy.since(now);
-        let mut after = backlog + self.hot.time_of(packet);
-        if backlog >= self.hot.free_below {
-            let verdict = if self.scheduled.apart {
-                self.serve_unobserved(now, out);
-                self.admit_by_class(now, after, ingress_port, packet, out)
-            } else {
-                self.admit(backlog, after, packet)
-            };
-            match verdict {
-                Verdict::Accepted => {}
-                refused => return refused,
-            }
-            backlog = self.hot.busy.since(now); // another packet may have been trimmed in its place
-            after = backlog + self.hot.time_of(packet);
-        }
-        let lane = self.scheduled.class_of(packet);
-        let waits = self.scheduled.filled;
-        if waits & ((1 << lane) - 1) != 0 || (backlog == Span::ZERO && waits != 0) {
-            self.serve_unobserved(now, out);
-        }
-        let early = self.scheduled.sends_early(lane) && !self.scheduled.is_special();
-        self.join(now, ingress_port, early || backlog == Span::ZERO, after, packet, out);
-        Verdict::Accepted
-    }
-
-    /// Offers a packet to a work-conserving port that has been served up to `now`, whose departures are observed. It may leave `at_once`,
-    /// unobserved.
-    #[inline(always)]
-    pub(crate) fn offer_observed(
-        &mut self,
-        now: Time,
-        ingress_port: u16,
-        at_once: bool,
-        packet: &mut Packet,
-        out: &mut impl Emitter<Packet>,
-    ) -> Verdict {
-        let mut backlog = self.hot.busy.since(now);
-        let mut after = backlog + self.hot.time_of(packet);
-        if backlog >= self.hot.free_below {
-            rarely();
-            match self.admit_by_class(now, after, ingress_port, packet, out) {
-                Verdict::Accepted => {}
-                refused => return refused,
-            }
-            backlog = self.hot.busy.since(now);
-            after = backlog + self.hot.time_of(packet);
-        }
-        self.join(now, ingress_port, at_once && backlog == Span::ZERO, after, packet, out);
-        Verdict::Accepted
-    }
-
-    /// A packet that a work-conserving port has accepted goes to the link, behind what is on the wire, or waits.
-    #[inline(always)]
-    fn join(
-        &mut self,
-        now: Time,
-        ingress_port: u16,
-        goes: bool,
-        after: Span,
-        packet: &mut Packet,
-        out: &mut impl Emitter<Packet>,
-    ) {
-        let hot = &mut self.hot;
-        hot.highest = hot.highest.max(after);
-        hot.busy = now + after;
-        if !goes {
-            let lane = self.scheduled.class_of(packet);
-            self.scheduled.add(lane, ingress_port, packet);
-        } else if self.scheduled.is_special() {
-            self.send_special(now, packet, out);
-        } else {
-            self.send_ahead(packet, out);
-        }
-    }
-
-    /// Sends a packet that has been added to `busy`, ahead of all that wait.
-    #[inline(always)]
-    pub(super) fn send_ahead(&mut self, packet: &Packet, out: &mut impl Emitter<Packet>) {
-        let end = self.hot.busy - self.waiting_time();
-        self.hot.tx_packets += 1;
-        self.hot.tx_bytes += u64::from(packet.size);
-        out.push(self.hot.link, end, packet);
     }
 
     /// Serves every departure of a work-conserving port that starts at or before `now`.
@@ -493,7 +348,7 @@ impl Port {
 
     /// Sends a packet of a work-conserving port where more happens than that; the answer is when its transmission ends.
     #[inline(always)]
-    fn send_special(
+    pub(super) fn send_special(
         &mut self,
         start: Time,
         packet: &mut Packet,

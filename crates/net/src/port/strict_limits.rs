@@ -6,9 +6,8 @@
 //! mode the limit of the highest class is in bytes.
 
 use super::class::NOTHING;
-use super::{Length, Port, PortMode, Verdict};
-use forebay_engine::{Emitter, rarely};
-use forebay_units::{Bytes, Span, Time};
+use super::{Length, Port, PortMode};
+use forebay_units::{Bytes, Time};
 use forebay_wire::Packet;
 
 impl Port {
@@ -75,48 +74,5 @@ impl Port {
         }
         let sending = if self.scheduled.sending == lane as u8 { lower } else { 0 };
         (bytes + sending, packets + u64::from(sending > 0))
-    }
-
-    /// Offers a packet to a port in mode `StrictLimits`. True beside the verdict: its next departure may be another.
-    #[inline(always)]
-    pub(crate) fn offer_strict_limits(
-        &mut self,
-        now: Time,
-        ingress_port: u16,
-        packet: &mut Packet,
-        out: &mut impl Emitter<Packet>,
-    ) -> (Verdict, bool) {
-        let waited = self.scheduled.packets;
-        if waited > 0 && self.hot.busy - self.waiting_time() <= now {
-            self.serve_unobserved(now, out);
-        }
-        let served = self.scheduled.packets < waited;
-        let mut backlog = self.hot.busy.since(now);
-        let mut after = backlog + self.hot.time_of(packet);
-        let crowded = self.scheduled.packets >= u32::from(self.hot.free_packets);
-        if after > self.hot.free_below || crowded {
-            rarely();
-            match self.admit_by_class(now, after, ingress_port, packet, out) {
-                Verdict::Accepted => {}
-                refused => return (refused, served),
-            }
-            backlog = self.hot.busy.since(now); // another packet may have been trimmed in its place
-            after = backlog + self.hot.time_of(packet);
-        }
-        self.hot.highest = self.hot.highest.max(after);
-        self.hot.busy = now + after;
-        let waits = self.scheduled.packets > 0;
-        let lane = self.scheduled.class_of(packet);
-        if self.scheduled.sends_early(lane) {
-            self.send_ahead(packet, out);
-            (Verdict::Accepted, served || waits)
-        } else if backlog == Span::ZERO {
-            self.send_ahead(packet, out);
-            self.sent_in_order(self.hot.busy, packet);
-            (Verdict::Accepted, served)
-        } else {
-            self.scheduled.add(lane, ingress_port, packet);
-            (Verdict::Accepted, served || !waits)
-        }
     }
 }

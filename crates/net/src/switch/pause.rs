@@ -7,7 +7,7 @@
 
 use super::{PAUSE, Switch, trace, trace_end};
 use crate::ingress::{Ingresses, Place};
-use crate::port::{Port, PortFault, Verdict};
+use crate::port::{Port, PortFault};
 use forebay_engine::{Emitter, rarely};
 use forebay_units::Time;
 use forebay_wire::Packet;
@@ -42,84 +42,87 @@ impl Switch {
         trace(&mut self.digest, now, PAUSE, frame);
     }
 
-    /// A packet arrives at a switch with ingress ports that pause.
-    #[inline(never)]
-    pub(super) fn arrive_with_ingress_accounts(
+    /// Whether a packet has a place in the accounts and causes no pause, on bounds, at a work-conserving port. Serves that port up to `now`; if
+    /// anything is paused, all ports.
+    #[inline(always)]
+    pub(super) fn passes_accounts(
         &mut self,
         now: Time,
         ingress_port: u16,
         port: usize,
-        packet: &mut Packet,
+        packet: &Packet,
         out: &mut impl Emitter<Packet>,
-    ) {
+    ) -> bool {
         if self.has_paused() {
             rarely();
             self.depart_in_order(now, out);
-            return self.arrive_served(now, ingress_port, port, packet, out);
+            return false;
         }
         self.serve(now, port, out);
-        let (Some(ingress), target) = (&mut self.ingress, &mut self.ports[port]) else { return };
-        let size = target.wire(packet);
-        let passes =
-            ingress.fits_anywhere(size) || passes_on_bounds(ingress, target, ingress_port, packet);
-        if !passes || !target.is_work_conserving() {
-            rarely();
-            return self.arrive_served(now, ingress_port, port, packet, out);
-        }
-        let verdict = target.offer_observed(now, ingress_port, true, packet, out);
-        if verdict != Verdict::Accepted {
-            rarely();
-            return self.refuse(now, port, packet, verdict, out);
-        }
-        let waiting = target.enqueued();
-        if waiting > 0 {
-            ingress.hold(ingress.account(ingress_port, packet.class), size);
-            if waiting == 1 {
-                self.update_departure(port); // it is the first
-            }
-        }
+        let (Some(ingress), target) = (&self.ingress, &self.ports[port]) else { return false };
+        let passes = ingress.fits_anywhere(target.wire(packet))
+            || passes_on_bounds(ingress, target, ingress_port, packet);
+        passes && target.is_work_conserving()
     }
 
-    /// A packet arrives where bounds do not decide, or the port is not work-conserving. If anything is paused, all has been served up to `now`, and
-    /// in any case the port.
-    #[inline(never)]
-    fn arrive_served(
+    /// Charges a packet that waits, and passed on bounds.
+    #[inline(always)]
+    pub(super) fn hold(&mut self, ingress_port: u16, port: usize, packet: &Packet) {
+        let Some(ingress) = &mut self.ingress else { return };
+        let size = self.ports[port].wire(packet);
+        ingress.hold(ingress.account(ingress_port, packet.class), size);
+    }
+
+    /// Where the accounts have a place for a packet of `size` bytes: on bounds first, then with all served up to `now`. The port has been
+    /// served, and all have if anything is paused.
+    pub(super) fn place(
         &mut self,
         now: Time,
-        ingress_port: u16,
-        port: usize,
-        packet: &mut Packet,
+        (ingress_port, port): (u16, usize),
+        packet: &Packet,
+        size: u64,
         out: &mut impl Emitter<Packet>,
-    ) {
-        let Some(ingress) = &self.ingress else { return };
+    ) -> Place {
+        let Some(ingress) = &self.ingress else { return Place::Held };
         let account = ingress.account(ingress_port, packet.class);
-        let size = self.ports[port].wire(packet);
         let queue = match ingress.counts_queue(account) {
             true => self.ports[port].queue_of(now, packet.class).0 + size,
             false => 0,
         };
-        let mut place = Place::Held;
-        if !ingress.passes(account, size, queue) {
-            self.depart(now, out);
-            let exact = |ingress: &Ingresses| ingress.place(account, size, queue);
-            place = self.ingress.as_deref().map_or(place, exact);
+        if ingress.passes(account, size, queue) {
+            return Place::Held;
         }
-        if place == Place::Refused {
-            let pauses = self.ingress.as_mut().is_some_and(|i| i.refuse(account, size));
-            self.refuse(now, port, packet, Verdict::Dropped, out);
-            if pauses {
-                self.pause_sender(now, ingress_port);
-            }
-            return;
+        self.depart(now, out);
+        let exact = |ingress: &Ingresses| ingress.place(account, size, queue);
+        self.ingress.as_deref().map_or(Place::Held, exact)
+    }
+
+    /// The accounts had no place for a packet, which may pause its sender.
+    pub(super) fn refused_by_accounts(
+        &mut self,
+        now: Time,
+        ingress_port: u16,
+        class: u8,
+        size: u64,
+    ) {
+        let refused = |i: &mut Box<Ingresses>| i.refuse(i.account(ingress_port, class), size);
+        if self.ingress.as_mut().is_some_and(refused) {
+            self.pause_sender(now, ingress_port);
         }
-        let verdict = self.ports[port].offer(now, ingress_port, packet, out);
-        if verdict != Verdict::Accepted {
-            self.refuse(now, port, packet, verdict, out);
-            return;
-        }
-        self.update_departure(port);
-        let pauses = self.ingress.as_mut().is_some_and(|i| i.charge(account, size, place));
-        if pauses {
+    }
+
+    /// Charges a packet where it has its place, which may pause its sender.
+    pub(super) fn charge(
+        &mut self,
+        now: Time,
+        ingress_port: u16,
+        class: u8,
+        size: u64,
+        place: Place,
+    ) {
+        let charged =
+            |i: &mut Box<Ingresses>| i.charge(i.account(ingress_port, class), size, place);
+        if self.ingress.as_mut().is_some_and(charged) {
             self.pause_sender(now, ingress_port);
         }
     }
