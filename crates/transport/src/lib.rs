@@ -24,6 +24,7 @@
 //!
 //! Invariant: no law is named, nothing allocates per packet once warm, time is integer picoseconds.
 
+mod acts;
 mod bits;
 mod config;
 pub mod credited;

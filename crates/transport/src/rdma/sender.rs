@@ -8,9 +8,10 @@ mod answers;
 mod repair;
 
 use super::RdmaConfig;
+use crate::acts::ControlledSender;
 use crate::scoreboard::{Scoreboard, Segment};
 use crate::sender::{Burst, FlowSpec, Wait, stamp};
-use forebay_laws::flow::{CaState, Flow, FlowAct, FlowEvent, FlowParams, FlowSeen, Totals, Window};
+use forebay_laws::flow::{CaState, Flow, FlowEvent, FlowParams, FlowSeen, Totals, Window};
 use forebay_laws::{Acts, Start};
 use forebay_settings::{InflightCap, Recovery};
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
@@ -420,22 +421,6 @@ impl QpSender {
         self.shut = true;
     }
 
-    /// Another rate. What waits leaves as if the last packet had left at this one.
-    fn set_rate(&mut self, now: Time, rate: BitsPerSec) {
-        if rate == self.rate() {
-            return;
-        }
-        self.pace = (rate < self.line).then(|| Serializer::new(rate));
-        self.reopen(now);
-    }
-
-    fn set_gap(&mut self, now: Time, gap: Span) {
-        if gap != self.gap {
-            self.gap = gap;
-            self.reopen(now);
-        }
-    }
-
     /// The gate, under a new rate or gap: open at once where it should have been before.
     fn reopen(&mut self, now: Time) {
         if self.shut {
@@ -462,35 +447,48 @@ impl QpSender {
         }
     }
 
-    /// The acts of a law; what it says last holds.
-    fn apply(&mut self, now: Time, acts: &Acts<FlowAct>) {
-        for act in acts.iter() {
-            match act {
-                FlowAct::Window(window) => self.window = window,
-                FlowAct::Ssthresh(bytes) => {
-                    let enters = matches!(self.totals.state, CaState::Cwr | CaState::Recovery);
-                    if enters && bytes != Bytes::MAX {
-                        self.window = self.window.min(Window::from_bytes(bytes));
-                    }
-                }
-                FlowAct::Rate(rate) => {
-                    self.held = false;
-                    self.set_rate(now, rate);
-                }
-                FlowAct::Hold => self.held = true,
-                FlowAct::Gap(gap) => self.set_gap(now, gap),
-                FlowAct::WakeAt(at) => {
-                    self.wake_at = self.wake_at.min(at);
-                    self.settle_deadline();
-                }
-                _ => unreachable!("the actions of this version are above"),
-            }
-        }
-    }
-
     /// How long the oldest packet may stay without an answer.
     fn timeout(&self, cfg: &RdmaConfig) -> Span {
         let few = self.board.len() <= cfg.rto_low_packets as usize;
         if few { cfg.rto_low } else { cfg.timeout }
+    }
+}
+
+impl ControlledSender for QpSender {
+    #[inline]
+    fn set_window(&mut self, window: Window) {
+        self.window = window;
+    }
+
+    fn set_ssthresh(&mut self, bytes: Bytes) {
+        let enters = matches!(self.totals.state, CaState::Cwr | CaState::Recovery);
+        if enters && bytes != Bytes::MAX {
+            self.window = self.window.min(Window::from_bytes(bytes));
+        }
+    }
+
+    /// Another rate. What waits leaves as if the last packet had left at this one.
+    fn set_rate(&mut self, now: Time, rate: BitsPerSec) {
+        self.held = false;
+        if rate != self.rate() {
+            self.pace = (rate < self.line).then(|| Serializer::new(rate));
+            self.reopen(now);
+        }
+    }
+
+    fn set_gap(&mut self, now: Time, gap: Span) {
+        if gap != self.gap {
+            self.gap = gap;
+            self.reopen(now);
+        }
+    }
+
+    fn hold(&mut self) {
+        self.held = true;
+    }
+
+    fn wake_at(&mut self, at: Time) {
+        self.wake_at = self.wake_at.min(at);
+        self.settle_deadline();
     }
 }

@@ -4,6 +4,7 @@
 
 use super::TcpSender;
 use crate::TcpConfig;
+use crate::acts::ControlledSender;
 use crate::config::MOST_WINDOW;
 use crate::prr::Delivery;
 use crate::scoreboard::Segment;
@@ -132,7 +133,7 @@ impl TcpSender {
         let mut acts = Acts::default();
         self.law.step_here(now, FlowSeen { totals: &self.totals, event }, &mut acts);
         if !acts.is_empty() {
-            self.apply(&acts);
+            self.apply(now, &acts);
         }
     }
 

@@ -21,12 +21,13 @@ mod timers;
 mod wait;
 
 use crate::TcpConfig;
+use crate::acts::ControlledSender;
 use crate::rack::Rack;
 use crate::rtt::Rtt;
 use crate::scoreboard::Scoreboard;
 pub(crate) use ack::delay_split;
 pub use burst::Burst;
-use forebay_laws::flow::{Echo, Flow, FlowAct, FlowEvent, FlowParams, FlowSeen, Totals};
+use forebay_laws::flow::{Echo, Flow, FlowEvent, FlowParams, FlowSeen, Totals, Window};
 use forebay_laws::{Acts, Start};
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
 use forebay_wire::{FlowId, HostAddr};
@@ -173,7 +174,7 @@ impl TcpSender {
         if cfg.pacing {
             sender.pace_mut();
         }
-        sender.apply(&acts);
+        sender.apply(now, &acts);
         if sender.module.is_some() {
             sender.init_module(cfg, now);
         }
@@ -275,32 +276,38 @@ impl TcpSender {
     fn notify(&mut self, now: Time, event: FlowEvent<'_>) {
         let mut acts = Acts::default();
         self.law.step(now, FlowSeen { totals: &self.totals, event }, &mut acts);
-        self.apply(&acts);
+        self.apply(now, &acts);
+    }
+
+    #[cold]
+    fn pace_mut(&mut self) -> &mut Pace {
+        self.pace.get_or_insert_with(|| {
+            Box::new(Pace { rate: None, gap: Span::ZERO, next: Time::ZERO, wake_at: Time::MAX })
+        })
+    }
+}
+
+impl ControlledSender for TcpSender {
+    #[inline]
+    fn set_window(&mut self, window: Window) {
+        if !self.held {
+            self.cwnd = window.bytes().get();
+        }
     }
 
     #[inline]
-    fn apply(&mut self, acts: &Acts<FlowAct>) {
-        for act in acts.iter() {
-            match act {
-                FlowAct::Window(_) if self.held => {}
-                FlowAct::Window(window) => self.cwnd = window.bytes().get(),
-                FlowAct::Ssthresh(bytes) => self.ssthresh = bytes.get(),
-                FlowAct::Rate(rate) => self.pace_mut().set_rate(rate),
-                FlowAct::Gap(gap) => self.set_gap(gap),
-                FlowAct::Hold => {} // of laws that no TCP serves
-                FlowAct::WakeAt(at) => {
-                    let pace = self.pace_mut();
-                    pace.wake_at = pace.wake_at.min(at);
-                    self.settle_deadline();
-                }
-                _ => unreachable!("the actions of this version are above"),
-            }
-        }
+    fn set_ssthresh(&mut self, bytes: Bytes) {
+        self.ssthresh = bytes.get();
+    }
+
+    #[inline]
+    fn set_rate(&mut self, _now: Time, rate: BitsPerSec) {
+        self.pace_mut().set_rate(rate);
     }
 
     /// Another gap after the segments to come; what the last one shut stays shut, unless the pacing ends.
     #[cold]
-    fn set_gap(&mut self, gap: Span) {
+    fn set_gap(&mut self, _now: Time, gap: Span) {
         let pace = self.pace_mut();
         let ends = gap == Span::ZERO && pace.gap > Span::ZERO && pace.rate.is_none();
         pace.gap = gap;
@@ -311,11 +318,13 @@ impl TcpSender {
         }
     }
 
-    #[cold]
-    fn pace_mut(&mut self) -> &mut Pace {
-        self.pace.get_or_insert_with(|| {
-            Box::new(Pace { rate: None, gap: Span::ZERO, next: Time::ZERO, wake_at: Time::MAX })
-        })
+    fn hold(&mut self) {} // of laws that no TCP serves
+
+    #[inline]
+    fn wake_at(&mut self, at: Time) {
+        let pace = self.pace_mut();
+        pace.wake_at = pace.wake_at.min(at);
+        self.settle_deadline();
     }
 }
 

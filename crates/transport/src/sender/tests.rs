@@ -1,7 +1,7 @@
 //! Rules of the sender that are easiest to see from inside, ACK by ACK.
 
 use super::*;
-use forebay_laws::flow::CaState;
+use forebay_laws::flow::{CaState, FlowAct};
 use forebay_units::Bytes;
 use forebay_wire::{Flags, Kind, Packet, SackBlock, Stamps};
 
@@ -32,7 +32,7 @@ fn sender_of(cfg: &TcpConfig, law: &str, size: Bytes) -> TcpSender {
 fn act(sender: &mut TcpSender, act: FlowAct) {
     let mut acts = Acts::default();
     acts.push(act);
-    sender.apply(&acts);
+    sender.apply(Time::ZERO, &acts);
 }
 
 /// Departure times of ten segments, in ps.
