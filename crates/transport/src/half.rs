@@ -26,16 +26,33 @@ pub trait Transport: Clone + Debug + PartialEq {
     /// What the flows that end at one host have in common; `()`: nothing.
     type Host: HostHalf<Self>;
 
+    /// Sizes and classes of packets.
+    fn packets(&self) -> PacketSettings;
     /// Payload of a full packet.
-    fn mss(&self) -> Bytes;
+    #[inline]
+    fn mss(&self) -> Bytes {
+        self.packets().mss
+    }
     /// Header bytes of a data packet.
-    fn header(&self) -> Bytes;
+    #[inline]
+    fn header(&self) -> Bytes {
+        self.packets().header
+    }
     /// Size of an ACK.
-    fn ack_size(&self) -> Bytes;
+    #[inline]
+    fn ack_size(&self) -> Bytes {
+        self.packets().ack_size
+    }
     /// Traffic class of ACKs.
-    fn ack_class(&self) -> u8;
+    #[inline]
+    fn ack_class(&self) -> u8 {
+        self.packets().ack_class
+    }
     /// Traffic classes of data that NICs tell apart, a bit each.
-    fn data_classes(&self) -> u8;
+    #[inline]
+    fn data_classes(&self) -> u8 {
+        1 << self.packets().data_class
+    }
     /// Traffic classes of ACKs and whatever else answers data, a bit each.
     fn answer_classes(&self) -> u8 {
         1 << self.ack_class()
@@ -111,6 +128,21 @@ pub trait Transport: Clone + Debug + PartialEq {
             ..Packet::default()
         }
     }
+}
+
+/// Sizes and traffic classes of a transport's packets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PacketSettings {
+    /// Payload of a full packet.
+    pub mss: Bytes,
+    /// Header bytes of a data packet.
+    pub header: Bytes,
+    /// Size of an ACK.
+    pub ack_size: Bytes,
+    /// Class of ACKs.
+    pub ack_class: u8,
+    /// Class of data as NICs see it, whatever class a packet rides in.
+    pub data_class: u8,
 }
 
 /// Frames that packets are shown as in captures.

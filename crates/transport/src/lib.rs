@@ -49,8 +49,8 @@ mod writes;
 
 pub use config::TcpConfig;
 pub use half::{
-    ClassPayload, CreditState, Frames, HostHalf, HostStart, PacketSink, Prefetch, ReceiverHalf,
-    SenderHalf, Transport,
+    ClassPayload, CreditState, Frames, HostHalf, HostStart, PacketSettings, PacketSink, Prefetch,
+    ReceiverHalf, SenderHalf, Transport,
 };
 pub use receiver::{Acks, Arrival, TcpReceiver};
 pub use scoreboard::Segment;

@@ -5,7 +5,9 @@
 //! any flow, and a traffic class per packet.
 
 use crate::FlowSpec;
-use crate::half::{Frames, HostHalf, HostStart, PacketSink, ReceiverHalf, SenderHalf, Transport};
+use crate::half::{
+    Frames, HostHalf, HostStart, PacketSettings, PacketSink, ReceiverHalf, SenderHalf, Transport,
+};
 use crate::receiver::Arrival;
 use forebay_laws::Start;
 use forebay_laws::flow::{FlowParams, IntHop, Totals};
@@ -58,20 +60,9 @@ impl Transport for PulledConfig {
     type Receiver = PulledReceiver;
     type Host = Puller;
 
-    fn mss(&self) -> Bytes {
-        self.mss
-    }
-
-    fn header(&self) -> Bytes {
-        self.header
-    }
-
-    fn ack_size(&self) -> Bytes {
-        self.ack_size
-    }
-
-    fn ack_class(&self) -> u8 {
-        self.classes[0]
+    fn packets(&self) -> PacketSettings {
+        let Self { mss, header, ack_size, classes: [ack_class, data_class], .. } = *self;
+        PacketSettings { mss, header, ack_size, ack_class, data_class }
     }
 
     fn data_classes(&self) -> u8 {

@@ -1,6 +1,8 @@
 //! TCP as one of the transports.
 
-use crate::half::{Frames, HostStart, PacketSink, ReceiverHalf, SenderHalf, Transport};
+use crate::half::{
+    Frames, HostStart, PacketSettings, PacketSink, ReceiverHalf, SenderHalf, Transport,
+};
 use crate::receiver::{Arrival, send_acks};
 use crate::{Burst, FlowSpec, TcpConfig, TcpReceiver, TcpSender, Wait};
 use forebay_laws::Start;
@@ -14,24 +16,10 @@ impl Transport for TcpConfig {
     type Receiver = TcpReceiver;
     type Host = ();
 
-    fn mss(&self) -> Bytes {
-        self.mss
-    }
-
-    fn header(&self) -> Bytes {
-        self.header
-    }
-
-    fn ack_size(&self) -> Bytes {
-        self.ack_size
-    }
-
-    fn ack_class(&self) -> u8 {
-        self.ack_class
-    }
-
-    fn data_classes(&self) -> u8 {
-        1 << self.data_class
+    #[inline]
+    fn packets(&self) -> PacketSettings {
+        let Self { mss, header, ack_size, ack_class, data_class, .. } = *self;
+        PacketSettings { mss, header, ack_size, ack_class, data_class }
     }
 
     fn initial_window(&self) -> Bytes {

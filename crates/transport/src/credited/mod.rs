@@ -29,7 +29,7 @@ pub use receiver::{CreditedHost, CreditedReceiver};
 pub use sender::CreditedSender;
 
 use crate::FlowSpec;
-use crate::half::{HostStart, Transport};
+use crate::half::{HostStart, PacketSettings, Transport};
 use forebay_laws::Start;
 use forebay_laws::credit::CreditParams;
 use forebay_laws::flow::FlowParams;
@@ -118,24 +118,10 @@ impl Transport for CreditedConfig {
     type Receiver = CreditedReceiver;
     type Host = CreditedHost;
 
-    fn mss(&self) -> Bytes {
-        self.mss
-    }
-
-    fn header(&self) -> Bytes {
-        self.header
-    }
-
-    fn ack_size(&self) -> Bytes {
-        self.ack_size
-    }
-
-    fn ack_class(&self) -> u8 {
-        self.data_class
-    }
-
-    fn data_classes(&self) -> u8 {
-        1 << self.data_class
+    #[inline]
+    fn packets(&self) -> PacketSettings {
+        let Self { mss, header, ack_size, data_class, .. } = *self;
+        PacketSettings { mss, header, ack_size, ack_class: data_class, data_class }
     }
 
     fn initial_window(&self) -> Bytes {

@@ -40,7 +40,7 @@ pub use receiver::GrantedReceiver;
 pub use sender::GrantedSender;
 
 use crate::FlowSpec;
-use crate::half::{HostStart, Transport};
+use crate::half::{HostStart, PacketSettings, Transport};
 use forebay_laws::Start;
 use forebay_laws::flow::FlowParams;
 use forebay_laws::grant::GrantParams;
@@ -142,25 +142,11 @@ impl Transport for GrantedConfig {
     type Receiver = GrantedReceiver;
     type Host = Grantor;
 
-    fn mss(&self) -> Bytes {
-        self.mss
-    }
-
-    fn header(&self) -> Bytes {
-        self.header
-    }
-
-    fn ack_size(&self) -> Bytes {
-        self.ack_size
-    }
-
-    fn ack_class(&self) -> u8 {
-        self.ack_class
-    }
-
-    /// One, whatever class a packet rides in: NICs send messages in the order of the host, not by class.
-    fn data_classes(&self) -> u8 {
-        1 << self.data_class
+    /// One class of data: NICs send messages in the order of the host, not by class.
+    #[inline]
+    fn packets(&self) -> PacketSettings {
+        let Self { mss, header, ack_size, ack_class, data_class, .. } = *self;
+        PacketSettings { mss, header, ack_size, ack_class, data_class }
     }
 
     fn initial_window(&self) -> Bytes {

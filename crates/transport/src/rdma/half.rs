@@ -1,7 +1,9 @@
 //! RDMA as one of the transports.
 
 use super::{QpReceiver, QpSender, RdmaConfig};
-use crate::half::{Frames, HostStart, PacketSink, Prefetch, ReceiverHalf, SenderHalf, Transport};
+use crate::half::{
+    Frames, HostStart, PacketSettings, PacketSink, Prefetch, ReceiverHalf, SenderHalf, Transport,
+};
 use crate::receiver::{Arrival, send_acks};
 use crate::{Burst, FlowSpec, Wait};
 use forebay_laws::Start;
@@ -16,24 +18,10 @@ impl Transport for RdmaConfig {
     type Receiver = QpReceiver;
     type Host = ();
 
-    fn mss(&self) -> Bytes {
-        self.mtu
-    }
-
-    fn header(&self) -> Bytes {
-        self.header
-    }
-
-    fn ack_size(&self) -> Bytes {
-        self.ack_size
-    }
-
-    fn ack_class(&self) -> u8 {
-        self.ack_class
-    }
-
-    fn data_classes(&self) -> u8 {
-        1 << self.data_class
+    #[inline]
+    fn packets(&self) -> PacketSettings {
+        let Self { mtu: mss, header, ack_size, ack_class, data_class, .. } = *self;
+        PacketSettings { mss, header, ack_size, ack_class, data_class }
     }
 
     fn answer_classes(&self) -> u8 {
