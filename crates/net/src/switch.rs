@@ -311,10 +311,10 @@ impl Switch {
             }
             return;
         }
+        if self.ingress.is_some() {
+            return self.arrive_by::<{ QUEUES | EXTRAS | ACCOUNTS }>(now, from, port, packet, out);
+        }
         match mode {
-            _ if self.ingress.is_some() => {
-                self.arrive_by::<{ QUEUES | EXTRAS | ACCOUNTS }>(now, from, port, packet, out)
-            }
             PortMode::StrictPriority => self.arrive_by::<QUEUES>(now, from, port, packet, out),
             PortMode::StrictLimits => {
                 self.arrive_by::<{ QUEUES | LIMITS }>(now, from, port, packet, out)
@@ -461,6 +461,7 @@ impl Switch {
     }
 
     /// Admission of a packet of this class and size by the shared buffer: on bounds first, then on the exact occupancy.
+    #[inline(always)]
     fn admits(
         &mut self,
         now: Time,

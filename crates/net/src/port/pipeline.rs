@@ -68,9 +68,7 @@ impl Port {
             false => backlog >= self.hot.free_below,
         };
         if is_long {
-            if !extras || observed {
-                rarely();
-            }
+            rarely(); // at the start of the branch, or it is no hint
             let by_class = limits || observed || (extras && self.scheduled.apart);
             if extras && late && by_class {
                 self.serve_unobserved(now, out);
@@ -119,10 +117,10 @@ impl Port {
         // On the link behind the packets on the wire, ahead of all that wait, if nothing can overtake it; else in the queue of its class.
         let lane = self.scheduled.class_of(packet);
         let overtakes = late && u32::from(waits) & ((1 << lane) - 1) != 0;
-        if overtakes {
-            if !extras {
-                rarely();
-            }
+        if !extras && overtakes {
+            rarely();
+            self.serve_unobserved(now, out);
+        } else if overtakes {
             self.serve_unobserved(now, out);
         }
         self.extend(now, after);
