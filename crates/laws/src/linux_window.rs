@@ -107,6 +107,11 @@ impl LinuxWindow {
         self.cwnd < self.ssthresh
     }
 
+    /// Whether slow start has more than half of its way before it. Source: `tcp_update_pacing_rate`.
+    pub(crate) fn is_far_below_threshold(&self) -> bool {
+        self.packets() < self.ssthresh / self.mss() / 2
+    }
+
     /// A threshold for this window: never below two segments.
     pub(crate) fn at_least_two(&self, bytes: u64) -> u64 {
         bytes.max(MIN_SSTHRESH * self.mss())
@@ -120,13 +125,14 @@ impl LinuxWindow {
     /// Delivered bytes by which this ACK may grow the window; zero where it may not.
     ///
     /// Growth needs a cumulative advance and a full window, and rests in `Cwr` and `Recovery` and on
-    /// an ACK that echoes congestion. It counts what was *delivered*, as Linux does: the ACK that fills
+    /// an ACK that echoes congestion, which cuts in states other than `Loss`. It counts what was *delivered*, as Linux does: the ACK that fills
     /// a hole covers a window of data that earlier ACKs have counted.
     pub(crate) fn growth(&mut self, totals: &Totals, acked: Bytes, ece: bool) -> u64 {
         let newly = totals.delivered.saturating_sub(self.delivered);
         self.delivered = totals.delivered;
         let reducing = matches!(totals.state, CaState::Cwr | CaState::Recovery);
-        if reducing || ece || acked == Bytes::ZERO {
+        let may_cut = ece && totals.state != CaState::Loss;
+        if reducing || may_cut || acked == Bytes::ZERO {
             return 0;
         }
         let twice = (2 * u64::from(totals.most_out)).saturating_mul(self.mss());

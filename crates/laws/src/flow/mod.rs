@@ -66,7 +66,7 @@ pub struct Totals {
     pub srtt: Span,
     /// Least round-trip time seen; `Span::MAX` before the first sample.
     pub min_rtt: Span,
-    /// Congestion state at this event (after a change, the new one).
+    /// Congestion state at this event (after a change, the new one). At an ACK that begins a recovery, [`CaState::Recovery`] already.
     pub state: CaState,
     /// Whether the window was what limited sending in the last flight; a law grows only then.
     pub cwnd_limited: bool,

@@ -295,6 +295,23 @@ impl TcpSender {
         }
     }
 
+    /// Whether the ACK begins a recovery: looks for losses. What is in flight stays as it was, for the law.
+    pub(super) fn shows_loss(
+        &mut self,
+        r: &mut Repair,
+        cfg: &TcpConfig,
+        now: Time,
+        w: &mut Work,
+    ) -> bool {
+        if !cfg.sack || !matches!(self.totals.state, CaState::Open | CaState::Disorder) {
+            return false;
+        }
+        let inflight = self.totals.inflight;
+        self.find_losses(r, cfg, now, w);
+        self.totals.inflight = inflight;
+        r.lost > 0
+    }
+
     /// Marks segments lost: by time, by distance, or without SACK by duplicate ACKs.
     fn find_losses(&mut self, r: &mut Repair, cfg: &TcpConfig, now: Time, w: &mut Work) {
         let (lost, resent) = (r.lost, r.marks.count(Mark::Resent));

@@ -1,7 +1,8 @@
 //! The long way of an ACK: anything SACKed, lost, retransmitted, probed, duplicate or being reduced.
 //!
 //! Source: Linux `tcp_ack`. Its order is kept, in which an episode that the ACK ends is left before the window grows
-//! (`tcp_fastretrans_alert` before `tcp_cong_control`), except that the law gets the ACK before a recovery that it begins is entered.
+//! (`tcp_fastretrans_alert` before `tcp_cong_control`), except that the law gets the ACK before a recovery that it begins is entered; the state
+//! says so, and no window grows.
 
 use super::TcpSender;
 use super::ack::delay_split;
@@ -171,7 +172,12 @@ impl TcpSender {
             let acked = self.totals.una - w.prior_una;
             let sent = w.newest.as_ref().filter(|_| w.rtt.is_some()).map(|newest| newest.sent);
             let delay = delay_split(now, arrived, packet, sent.map(|sent| now.since(sent)));
+            let state = self.totals.state;
+            if self.shows_loss(&mut r, cfg, now, &mut w) {
+                self.totals.state = CaState::Recovery; // which is entered below, and lets no window grow
+            }
             self.tell_ack(now, (acked, w.ece, w.during), (w.newest.as_ref(), w.rtt), delay);
+            self.totals.state = state;
         }
         self.on_probe_ack(&mut r, cfg, now, packet.seq, dsack_of_probe, &w);
         if !held_on {

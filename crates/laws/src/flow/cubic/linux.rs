@@ -78,6 +78,7 @@ impl Linux {
                     self.update(now, window.packets(), left, window.mss());
                     window.additive(self.cnt.saturating_mul(window.mss()), left);
                 });
+                self.hystart.end_ack(window, seen.totals);
             }
             FlowEvent::Enter(state) => self.enter(window, state, now, seen.totals, acts),
             event => {
@@ -112,7 +113,7 @@ impl Linux {
             self.delay_min = delay;
         }
         let p = &self.params;
-        if p.hystart && window.in_slow_start() {
+        if p.hystart && !self.hystart.found && window.in_slow_start() {
             self.hystart.look(p, self.delay_min, now, delay, window, totals);
             if self.hystart.found {
                 window.set_threshold(window.cwnd(), acts);
@@ -193,15 +194,16 @@ impl Linux {
             self.last_time = 0;
             self.epoch = None;
             self.delay_min = Span::ZERO;
-            self.hystart = HyStart::round(now, totals);
+            self.hystart = self.hystart.round(now, totals);
         }
     }
 
     /// Idle time does not count. Source: `cubictcp_cwnd_event`.
     fn resume(&mut self, now: Time, idle: Span) {
         let hz = self.params.hz;
+        let sent = Time::from_ps(now.as_ps().saturating_sub(idle.as_ps()));
         let now = hz.ticks(now);
-        let idle = (u128::from(idle.as_us()) * u128::from(hz.get()) / 1_000_000) as u32;
+        let idle = now.wrapping_sub(hz.ticks(sent));
         if let Some(epoch) = &mut self.epoch {
             let start = epoch.start.wrapping_add(idle);
             let ahead = start.wrapping_sub(now) as i32 > 0;

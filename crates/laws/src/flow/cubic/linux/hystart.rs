@@ -11,21 +11,16 @@ use crate::flow::Totals;
 use crate::linux_window::LinuxWindow;
 use forebay_units::{Span, Time};
 
-/// One round trip of slow start.
-#[derive(Clone, Copy, Debug)]
+/// One round trip of slow start. Times are whole microseconds of the kernel's clock: on a path of a few microseconds parts of one decide.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct HyStart {
-    start: Time,
-    last: Time,          // last ACK of the train
+    start: u64,
+    last: u64,           // last ACK of the train
     end: u64,            // the round trip ends when a byte beyond is acknowledged
     least: Option<Span>, // RTT of this round trip
     samples: u8,
     pub(crate) found: bool,
-}
-
-impl Default for HyStart {
-    fn default() -> Self {
-        Self { start: Time::ZERO, last: Time::ZERO, end: 0, least: None, samples: 0, found: false }
-    }
+    rate: u64, // the stack's pacing rate after the last ACK, bytes/s; 0: no ACK yet
 }
 
 /// RTTs of a round trip before a rise counts.
@@ -34,13 +29,23 @@ const MIN_SAMPLES: u8 = 8;
 const DELAY: (Span, Span) = (Span::from_ms(4), Span::from_ms(16));
 /// Largest packet that a host hands to its NIC. Source: Linux `GSO_LEGACY_MAX_SIZE`.
 const GSO_MAX: u64 = 65_536;
-/// Most time granted to a train for the aggregation of four such packets.
-const MAX_ACK_DELAY: Span = Span::from_ms(1);
+/// Most time granted to a train for the aggregation of four such packets, us.
+const MAX_ACK_DELAY: u64 = 1_000;
 
 impl HyStart {
     /// A round trip that begins.
-    pub(super) fn round(now: Time, totals: &Totals) -> Self {
-        Self { start: now, last: now, end: totals.nxt, ..Self::default() }
+    pub(super) fn round(&self, now: Time, totals: &Totals) -> Self {
+        let now = micros(now);
+        Self { start: now, last: now, end: totals.nxt, rate: self.rate, ..Self::default() }
+    }
+
+    /// An ACK is over: what the stack would pace at until the next. Source: `tcp_update_pacing_rate`.
+    pub(super) fn end_ack(&mut self, window: &LinuxWindow, totals: &Totals) {
+        let tenths = if window.is_far_below_threshold() { 20 } else { 12 };
+        let out = totals.nxt.saturating_sub(totals.una).div_ceil(window.mss());
+        let srtt = (totals.srtt.as_ps().saturating_mul(8) / 1_000_000).max(1);
+        let each = window.mss() * 8 * 100_000 * tenths;
+        self.rate = each.saturating_mul(window.packets().max(out)) / srtt;
     }
 
     /// An ACK in slow start.
@@ -53,22 +58,20 @@ impl HyStart {
         window: &LinuxWindow,
         totals: &Totals,
     ) {
-        if self.found {
-            return;
-        }
         if totals.una > self.end {
-            *self = Self::round(now, totals);
+            *self = self.round(now, totals);
         }
+        let now = micros(now);
         if window.packets() < params.hystart_low_window.get() {
             return;
         }
         if params.hystart_detect != Detect::Delay
-            && now.since(self.last) <= params.hystart_ack_delta
+            && now - self.last <= params.hystart_ack_delta.as_us()
         {
             self.last = now;
-            let longest = delay_min + ack_delay(window, totals);
-            let longest = if params.paced { longest } else { Span::from_ps(longest.as_ps() / 2) };
-            self.found = now.since(self.start) > longest;
+            let longest = delay_min.as_us() + self.ack_delay();
+            let longest = if params.paced { longest } else { longest / 2 };
+            self.found = now - self.start > longest;
         }
         if params.hystart_detect != Detect::Train {
             let least = self.least.map_or(delay, |least| least.min(delay));
@@ -81,12 +84,14 @@ impl HyStart {
             }
         }
     }
+
+    /// What aggregation may add to a train: four packets of the largest size at the pacing rate, in us.
+    fn ack_delay(&self) -> u64 {
+        (4 * GSO_MAX * 1_000_000).checked_div(self.rate).unwrap_or(0).min(MAX_ACK_DELAY)
+    }
 }
 
-/// What aggregation may add to a train: four packets of the largest size at the kernel's pacing rate, which
-/// in slow start is two windows per smoothed RTT.
-fn ack_delay(window: &LinuxWindow, totals: &Totals) -> Span {
-    let windows = window.cwnd().max(totals.nxt.saturating_sub(totals.una)).max(1);
-    let ns = 4 * GSO_MAX * (totals.srtt.as_ps() / 1_000).min(1 << 40) / windows.saturating_mul(2);
-    Span::from_ns(ns.min(1_000_000)).min(MAX_ACK_DELAY)
+/// Whole microseconds of the kernel's clock.
+fn micros(now: Time) -> u64 {
+    now.as_ps() / 1_000_000
 }
