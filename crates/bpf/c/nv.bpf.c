@@ -3,7 +3,7 @@
 //
 // Source of the calls: struct tcp_congestion_ops in include/net/tcp.h. Fields of the kernel's structures are placed when this is loaded.
 //
-// Deviation from the kernel's own NV: samples of what was in flight are bounded by the window; rates have 64 bits.
+// Deviation from the kernel's own NV: a sample of more than eight windows in flight counts as one window; rates have 64 bits.
 
 #include "tcp.h"
 #include "nv.h"

@@ -130,11 +130,14 @@ INLINE u32 nv_ssthresh(u32 cwnd)
 	return nv_most((u32)((u64)cwnd * NV_KEPT >> 10), 2);
 }
 
-/* The kernel's sample can be far above what a window holds. */
+/*
+ * The kernel's sample is of all that the connection ever delivered where an ACK delivers nothing new, and so far above what a window holds.
+ * A window that was just cut had more in flight than it holds now, though never eight times as much.
+ */
 INLINE u32 nv_bounded(u32 in_flight, const struct nv_window *w)
 {
 	u64 most = (u64)w->cwnd * w->mss;
-	return in_flight < most ? in_flight : (u32)most;
+	return in_flight <= 8 * most ? in_flight : (u32)most;
 }
 
 INLINE u32 nv_smoothed(struct nv *nv, u32 rtt)
