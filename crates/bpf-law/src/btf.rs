@@ -7,10 +7,11 @@
 use crate::LoadError;
 use crate::elf::{text, u16_at, u32_at};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 /// Most types of an object.
 pub const MAX_TYPES: usize = 1 << 20;
+/// Most variables of an object.
+pub const MAX_VARIABLES: usize = 1 << 16;
 /// Longest chain of types that name another one.
 pub const MAX_CHAIN: usize = 64;
 
@@ -19,7 +20,7 @@ pub const MAX_CHAIN: usize = 64;
 pub struct Btf<'a> {
     types: Vec<Type>,
     names: Cow<'a, [u8]>,
-    variables: BTreeMap<String, u32>, // by name: the type
+    variables: Vec<u32>, // types of kind `Variable`, by name
 }
 
 /// A type.
@@ -130,12 +131,13 @@ impl<'a> Btf<'a> {
             types.push(of);
             at += 4 * words;
         }
-        let mut all = Self { types, names: Cow::Borrowed(names), variables: BTreeMap::new() };
-        let variable = |(id, of): (u32, &Type)| match of.kind {
-            Kind::Variable(of) => Some((all.name(id).to_string(), of)),
-            _ => None,
-        };
-        let variables = all.types().filter_map(variable).collect();
+        let mut all = Self { types, names: Cow::Borrowed(names), variables: Vec::new() };
+        let is_variable = |(_, of): &(u32, &Type)| matches!(of.kind, Kind::Variable(_));
+        let mut variables: Vec<_> = all.types().filter(is_variable).map(|(id, _)| id).collect();
+        if variables.len() > MAX_VARIABLES {
+            return Err(LoadError::new("the type information has more than 65536 variables"));
+        }
+        variables.sort_by_key(|id| all.name(*id));
         all.variables = variables;
         Ok(all)
     }
@@ -145,7 +147,7 @@ impl<'a> Btf<'a> {
         Self {
             types: vec![Type { name: 0, kind: Kind::Void }],
             names: Cow::Owned(vec![0]),
-            variables: BTreeMap::new(),
+            variables: Vec::new(),
         }
     }
 
@@ -261,7 +263,12 @@ impl<'a> Btf<'a> {
 
     /// The variable of this name: its type.
     pub fn variable(&self, name: &str) -> Option<u32> {
-        self.variables.get(name).copied()
+        let nth = self.variables.partition_point(|id| self.name(*id) <= name).checked_sub(1)?;
+        let id = *self.variables.get(nth)?;
+        match *self.kind(id) {
+            Kind::Variable(of) if self.name(id) == name => Some(of),
+            _ => None,
+        }
     }
 
     /// Variables of a section: name and type.

@@ -3,10 +3,12 @@
 //! Source: `include/uapi/linux/bpf.h` for helpers; `net/ipv4/tcp_cong.c` for the functions of every kernel.
 
 use crate::address::region;
+use crate::errno::{E2BIG, EFAULT, EINVAL, ENOENT};
 use crate::machine::{Called, Machine};
 use crate::maps::MapKind;
 use crate::stop::StopReason;
-use forebay_laws::kernel::reno;
+use crate::trace;
+use forebay_laws::kernel::{coarse_ns, reno, ticks};
 use forebay_units::random::Stream;
 
 /// A helper.
@@ -56,10 +58,6 @@ pub(crate) const KFUNCS: [&str; 5] = [
 
 /// Most rounds of `bpf_loop`. Source: `BPF_MAX_LOOPS`.
 const MAX_LOOPS: u64 = 8 << 20;
-const E2BIG: i64 = -7;
-const EFAULT: i64 = -14;
-const EINVAL: i64 = -22;
-const ENOENT: i64 = -2;
 
 fn wants(nth: u8, wants: &'static str) -> Called {
     Called::Why(StopReason::Argument { nth, wants })
@@ -70,28 +68,26 @@ impl Machine<'_> {
     #[inline(never)]
     pub(crate) fn helper(&mut self, number: u32, a: [u64; 5]) -> Result<u64, Called> {
         let value = match number {
-            1 => {
-                let (map, key) = self.map_and_key(a)?;
-                match self.host.maps[map].lookup(&key) {
+            1 => self.with_key(a, |machine, map, key| {
+                Ok(match machine.host.maps[map].lookup(key) {
                     Some(at) => region::address(region::VALUES + map as u32, at),
                     None => 0,
-                }
-            }
-            2 => {
-                let (map, key) = self.map_and_key(a)?;
-                let size = self.host.maps[map].info().value as usize;
-                let value =
-                    self.bytes(a[2], size).ok_or_else(|| wants(3, "the address of a value"))?;
-                self.host.maps[map].update(&key, &value, a[3]) as u64
-            }
+                })
+            })?,
+            2 => self.with_key(a, |machine, map, key| {
+                let size = machine.host.maps[map].info().value as usize;
+                let value = machine.bytes(a[2], size);
+                let value = value.ok_or_else(|| wants(3, "the address of a value"))?;
+                Ok(machine.host.maps[map].update(key, &value, a[3]) as u64)
+            })?,
             3 => {
-                let (map, key) = self.map_and_key(a)?;
-                self.host.maps[map].delete(&key) as u64
+                self.with_key(a, |machine, map, key| Ok(machine.host.maps[map].delete(key) as u64))?
             }
             5 | 125 => self.sk.tcp_clock_cache(),
-            160 => self.coarse_ns(),
-            118 => self.ticks(),
-            6 | 177 => 0, // a trace has no reader
+            160 => coarse_ns(self.sk.tcp_clock_cache(), self.image.hz),
+            118 => ticks(self.sk.tcp_clock_cache(), self.image.hz),
+            6 => self.print(a[0], a[1], &a[2..])?,
+            177 => self.print_many(a)?,
             7 => {
                 let drawn = Stream::at(self.flow.seed, self.flow.drawn);
                 self.flow.drawn += 1;
@@ -120,16 +116,6 @@ impl Machine<'_> {
         Ok(value)
     }
 
-    /// Ticks of the kernel's clock.
-    fn ticks(&self) -> u64 {
-        (u128::from(self.sk.tcp_clock_cache()) * u128::from(self.image.hz) / 1_000_000_000) as u64
-    }
-
-    /// Time of the last tick.
-    fn coarse_ns(&self) -> u64 {
-        (u128::from(self.ticks()) * 1_000_000_000 / u128::from(self.image.hz)) as u64
-    }
-
     fn map_of(&self, address: u64, nth: u8) -> Result<usize, Called> {
         let place = (address >> 32) as u32;
         let map = place.wrapping_sub(region::MAP) as usize;
@@ -140,15 +126,26 @@ impl Machine<'_> {
         }
     }
 
-    fn map_and_key(&mut self, a: [u64; 5]) -> Result<(usize, Vec<u8>), Called> {
+    /// Does something with a map and a key, which is copied to memory that the host keeps for it.
+    fn with_key(
+        &mut self,
+        a: [u64; 5],
+        what: impl FnOnce(&mut Self, usize, &[u8]) -> Result<u64, Called>,
+    ) -> Result<u64, Called> {
         let map = self.map_of(a[0], 1)?;
         let info = self.host.maps[map].info();
         if info.kind == MapKind::SocketStorage {
             return Err(wants(1, "a map with keys"));
         }
         let len = info.key as usize;
-        let key = self.bytes(a[1], len);
-        key.map(|key| (map, key)).ok_or_else(|| wants(2, "the address of a key"))
+        let mut key = std::mem::take(&mut self.host.key);
+        key.resize(len, 0);
+        let result = match self.copy(a[1], &mut key) {
+            Some(()) => what(self, map, &key),
+            None => Err(wants(2, "the address of a key")),
+        };
+        self.host.key = key;
+        result
     }
 
     /// The map of a value per flow, and that of this flow.
@@ -186,6 +183,40 @@ impl Machine<'_> {
         };
         self.put(a[0], &bytes).ok_or_else(|| wants(1, "the address of memory to write"))?;
         Ok(result)
+    }
+
+    /// Prints a line: a format of so many bytes, zero included, and its arguments. Gives the length.
+    fn print(&mut self, format: u64, size: u64, arguments: &[u64]) -> Result<u64, Called> {
+        let mut bytes = [0; 512];
+        let size = size as u32 as usize;
+        let bytes = bytes.get_mut(..size).ok_or_else(|| wants(2, "at most 512 bytes"))?;
+        self.copy(format, bytes).ok_or_else(|| wants(1, "the address of a format"))?;
+        let text = bytes.strip_suffix(&[0]).and_then(|text| std::str::from_utf8(text).ok());
+        let line = text.and_then(|text| trace::line(text, arguments, |at| self.text(at)));
+        let Some(line) = line else { return Ok(EINVAL as u64) };
+        self.host.trace.add(self.sk, &line);
+        Ok(line.len() as u64)
+    }
+
+    /// As [`Self::print`], with an array of so many bytes of arguments.
+    fn print_many(&mut self, [format, size, data, len, _]: [u64; 5]) -> Result<u64, Called> {
+        let len = len as u32 as usize;
+        if len > 96 || !len.is_multiple_of(8) {
+            return Ok(EINVAL as u64); // MAX_BPRINTF_VARARGS
+        }
+        let mut bytes = [0; 96];
+        self.copy(data, &mut bytes[..len]).ok_or_else(|| wants(3, "the address of arguments"))?;
+        let arguments = bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));
+        let arguments: Vec<_> = arguments.take(len / 8).collect();
+        self.print(format, size, &arguments)
+    }
+
+    /// A text at an address, as far as it can be read.
+    fn text(&self, at: u64) -> Option<String> {
+        let byte = |nth: u64| self.load::<1>(at.checked_add(nth)?).filter(|byte| *byte > 0);
+        let bytes: Vec<u8> =
+            (0..trace::TEXT as u64).map_while(|n| byte(n).map(|b| b as u8)).collect();
+        Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     /// Calls a function so many times, or until it gives 1.

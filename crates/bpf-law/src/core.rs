@@ -34,12 +34,15 @@ pub(crate) struct Field {
     pub local_bit: Option<u64>,
 }
 
-const BYTE_OFFSET: u32 = 0;
+/// The first byte of a field.
+pub(crate) const BYTE_OFFSET: u32 = 0;
 const BYTE_SIZE: u32 = 1;
 const EXISTS: u32 = 2;
 const SIGNED: u32 = 3;
-const LSHIFT: u32 = 4;
-const RSHIFT: u32 = 5;
+/// By how much a program shifts a bit field left, so that no higher bit stays.
+pub(crate) const LSHIFT: u32 = 4;
+/// And then right, so that it is a number.
+pub(crate) const RSHIFT: u32 = 5;
 const LOCAL_ID: u32 = 6;
 const TARGET_ID: u32 = 7;
 const TYPE_EXISTS: u32 = 8;

@@ -5,6 +5,7 @@ use crate::instruction::Instruction;
 use crate::maps::{Map, MapInfo};
 use crate::mirror;
 use crate::stop::{Stop, StopReason};
+use crate::trace::Trace;
 use forebay_laws::kernel::WORDS;
 use std::fmt::Write;
 
@@ -67,6 +68,8 @@ pub(crate) struct HostMemory {
     pub callers: [Caller; FRAMES],
     data: Vec<Vec<u8>>, // empty for constants
     pub maps: Vec<Map>,
+    pub key: Vec<u8>, // room for the key of a helper's call
+    pub trace: Trace,
 }
 
 impl HostMemory {
@@ -77,6 +80,8 @@ impl HostMemory {
             callers: [Caller::default(); FRAMES],
             data: image.data.iter().map(own).collect(),
             maps: image.maps.iter().cloned().map(Map::new).collect(),
+            key: Vec::new(),
+            trace: Trace::default(),
         }
     }
 

@@ -4,14 +4,14 @@ use crate::LoadError;
 use crate::address::region;
 use crate::calls::HELPERS;
 use crate::image::{Flow, HostMemory, Image};
-use crate::load::{LoadedObject, load};
+use crate::load::{LoadedObject, Variable, load};
 use crate::machine::{MAX_STEPS, Machine};
 use crate::maps::MapInfo;
 use crate::mirror;
 use crate::operations::{CALLBACKS, Callback, NEEDS_ECN, Operations};
 use crate::sha256::sha256;
 use forebay_laws::kernel::{AckSample, Event, FIELDS, Fault, HostProgram, Module, Ops, Program};
-use forebay_laws::kernel::{CA_PRIV_WORDS, RateSample, Sock};
+use forebay_laws::kernel::{CA_PRIV_WORDS, ProgramTrace, RateSample, Sock};
 use forebay_laws::params::{LawInfo, ParamInfo};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -53,14 +53,6 @@ impl Object {
         };
         let operations = first.clone();
         let chosen = usable.next().is_none();
-        let values = self.loaded.variables.iter().map(|of| {
-            let bytes = &self.loaded.image.data[of.data].bytes[of.at..of.at + of.bytes];
-            let mut word = [0; 8];
-            word[..of.bytes].copy_from_slice(bytes);
-            let value = u64::from_le_bytes(word);
-            if of.signed { sign(value, of.bytes) } else { value }
-        });
-        let values = values.collect();
         let image = Arc::new(self.loaded.image.clone());
         let page = format!(
             "{}, from a BPF object as Linux loads it.\n\nSHA-256 of the object: {}\n\n{}",
@@ -69,8 +61,8 @@ impl Object {
             self.report()
         );
         let info = LawInfo::of_program(name.to_string(), page);
-        let info = info.with_params(parameters(&self.loaded));
-        Ok(BpfLaw { info, object: self.loaded.clone(), image, operations, chosen, values })
+        let info = info.with_params(parameters(&self.loaded)).with_object(&self.sha256);
+        Ok(BpfLaw { info, object: self.loaded.clone(), image, operations, chosen })
     }
 
     /// What it has, calls, reads and writes, and what is missing here.
@@ -95,7 +87,6 @@ pub struct BpfLaw {
     image: Arc<Image>,
     operations: Operations,
     chosen: bool,
-    values: Vec<u64>, // of the object's parameters
 }
 
 /// Parameters of the laws of an object: `hz`, `ops` and the object's own. Those of the same object are made once, since they are never freed.
@@ -120,7 +111,7 @@ fn parameters(loaded: &LoadedObject) -> &'static [ParamInfo] {
         range: names.leak(),
         source: "the object",
     };
-    let variable = |of: &crate::load::Variable| ParamInfo {
+    let variable = |of: &Variable| ParamInfo {
         name: of.name.clone().leak(),
         doc: "Global variable of the object, `const volatile`.",
         range: match (of.signed, of.bytes) {
@@ -145,6 +136,15 @@ impl BpfLaw {
     /// Name of the operations in the kernel.
     pub fn kernel_name(&self) -> &str {
         &self.operations.name
+    }
+
+    /// Value of a parameter of the object, extended to 64 bits by its sign if it has one.
+    fn value(&self, of: &Variable) -> u64 {
+        let mut word = [0; 8];
+        let bytes = &self.image.data[of.data].bytes[of.at..of.at + of.bytes];
+        word[..of.bytes].copy_from_slice(bytes);
+        let value = u64::from_le_bytes(word);
+        if of.signed { sign(value, of.bytes) } else { value }
     }
 }
 
@@ -175,8 +175,7 @@ impl Program for BpfLaw {
                 self.chosen = true;
             }
             _ => {
-                let nth = self.object.variables.iter().position(|of| of.name == name)?;
-                let of = &self.object.variables[nth];
+                let of = self.object.variables.iter().find(|of| of.name == name)?;
                 let value = match of.signed {
                     true => text.parse::<i64>().ok().map(|value| value as u64),
                     false => text.parse::<u64>().ok().or(match text {
@@ -191,7 +190,6 @@ impl Program for BpfLaw {
                     back == *value
                 };
                 let Some(value) = value.filter(whole) else { return Some(false) };
-                self.values[nth] = value;
                 let image = Arc::make_mut(&mut self.image);
                 image.data[of.data].bytes[of.at..of.at + of.bytes]
                     .copy_from_slice(&value.to_le_bytes()[..of.bytes]);
@@ -204,11 +202,9 @@ impl Program for BpfLaw {
         match name {
             "hz" => write!(f, "{}", self.image.hz),
             "ops" => f.write_str(&self.operations.variable),
-            _ => match self.object.variables.iter().position(|of| of.name == name) {
-                Some(nth) if self.object.variables[nth].signed => {
-                    write!(f, "{}", self.values[nth] as i64)
-                }
-                Some(nth) => write!(f, "{}", self.values[nth]),
+            _ => match self.object.variables.iter().find(|of| of.name == name) {
+                Some(of) if of.signed => write!(f, "{}", self.value(of) as i64),
+                Some(of) => write!(f, "{}", self.value(of)),
                 None => Ok(()),
             },
         }
@@ -250,7 +246,6 @@ impl Program for BpfLaw {
         let shared = Arc::new(Shared {
             image: self.image.clone(),
             entries: self.operations.callbacks,
-            ops: self.ops(),
             long_control: self.operations.long_control,
             choice,
         });
@@ -267,7 +262,6 @@ impl Program for BpfLaw {
 struct Shared {
     image: Arc<Image>,
     entries: [Option<usize>; CALLBACKS],
-    ops: Ops,
     long_control: bool,
     choice: Option<String>, // that the user has to make
 }
@@ -283,6 +277,10 @@ impl HostProgram for OnHost {
     fn flow(&self, seed: u64) -> Box<dyn Module> {
         let flow = Flow::new(&self.shared.image, seed);
         Box::new(BpfModule { shared: self.shared.clone(), memory: self.memory.clone(), flow })
+    }
+
+    fn trace(&self) -> Option<ProgramTrace> {
+        Some(self.memory.lock().unwrap_or_else(PoisonError::into_inner).trace.get())
     }
 }
 
@@ -328,10 +326,6 @@ impl BpfModule {
 }
 
 impl Module for BpfModule {
-    fn ops(&self) -> Ops {
-        self.shared.ops
-    }
-
     fn init(&mut self, sk: &mut Sock) -> Result<(), Fault> {
         if let Some(choice) = &self.shared.choice {
             return Err(Fault::new(choice.clone()));
@@ -409,8 +403,10 @@ pub struct Report {
     pub kfuncs: Vec<String>,
     /// Maps: name, kind, entries.
     pub maps: Vec<(String, &'static str, u32)>,
-    /// Names that are not here, with the places that name them.
+    /// Names that are not here, with the places that name them: the first of them.
     pub missing: Vec<String>,
+    /// How many more there are.
+    pub more_missing: usize,
     /// Parameters and their values.
     pub parameters: Vec<String>,
 }
@@ -434,6 +430,9 @@ pub struct OperationsReport {
     pub refusal: Option<String>,
 }
 
+/// Most places that a report lists.
+const MOST_MISSING: usize = 100;
+
 impl Report {
     fn of(loaded: &LoadedObject) -> Self {
         let operations = loaded.operations.iter().map(|of| OperationsReport {
@@ -451,7 +450,7 @@ impl Report {
         let used = |number| loaded.uses.helpers.iter().any(|(_, of)| *of == number);
         let helpers = HELPERS.iter().filter(|of| used(of.number)).map(|of| of.name);
         let map = |of: &MapInfo| (of.name.clone(), of.kind.word(), of.entries);
-        let missing = loaded.uses.missing.iter().map(|(at, nth)| {
+        let missing = loaded.uses.missing.iter().take(MOST_MISSING).map(|(at, nth)| {
             let place = loaded.image.source(*at).map_or_else(String::new, |of| format!(" ({of})"));
             loaded.image.missing[*nth].clone() + &place
         });
@@ -463,6 +462,7 @@ impl Report {
             kfuncs,
             maps: loaded.image.maps.iter().map(map).collect(),
             missing: missing.collect(),
+            more_missing: loaded.uses.missing.len().saturating_sub(MOST_MISSING),
             parameters: parameters.collect(),
         }
     }
@@ -544,6 +544,9 @@ impl fmt::Display for Report {
         }
         for missing in &self.missing {
             writeln!(f, "missing: {missing}: a run ends if it gets there")?;
+        }
+        if self.more_missing > 0 {
+            writeln!(f, "missing: and in {} more places", self.more_missing)?;
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ pub mod btf;
 mod calls;
 mod core;
 pub mod elf;
+mod errno;
 mod image;
 mod instruction;
 mod law;
@@ -21,6 +22,7 @@ pub mod mirror;
 mod operations;
 mod sha256;
 mod stop;
+mod trace;
 
 pub use law::{BpfLaw, Object, OperationsReport, Report};
 pub use load::MAX_INSTRUCTIONS;

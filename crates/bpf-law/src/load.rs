@@ -21,6 +21,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub const MAX_INSTRUCTIONS: usize = 1 << 16;
 /// Most sections of code.
 const MAX_CODE_SECTIONS: usize = 256;
+/// Most parameters, and most functions of the kernel that are called.
+const MAX_NAMES: usize = 1024;
 /// Version that `LINUX_KERNEL_VERSION` gives: 6.12.
 const VERSION: u64 = 6 << 16 | 12 << 8;
 
@@ -78,8 +80,7 @@ impl LoadedObject {
 
 /// Loads an object, and the modules of ours that it calls.
 pub(crate) fn load(bytes: &[u8]) -> Result<LoadedObject, LoadError> {
-    let mut loader = Loader { target: mirror::types(), ..Loader::default() };
-    loader.image.hz = 1000;
+    let mut loader = Loader::new(mirror::types());
     let first = loader.object(bytes, true)?;
     loader.image.functions.sort_by_key(|of| (of.start, of.end));
     loader.image.functions.dedup_by_key(|of| of.start);
@@ -92,6 +93,11 @@ pub(crate) fn load(bytes: &[u8]) -> Result<LoadedObject, LoadError> {
     let entries = first.operations.iter().filter(|of| of.refusal.is_none());
     let entries: Vec<_> = entries.flat_map(Operations::entries).collect();
     loader.judge(&entries)?;
+    if first.variables.len() > MAX_NAMES {
+        return Err(LoadError::new(
+            "the object has more than 1024 global variables that are const volatile",
+        ));
+    }
     if let Some(of) = first.variables.iter().find(|of| matches!(of.name.as_str(), "hz" | "ops")) {
         let name = &of.name;
         return Err(LoadError::new(format!(
@@ -110,18 +116,6 @@ struct Loader {
     hz: Vec<(usize, usize, usize)>,
     /// Functions of our own modules, by the kernel's names for them.
     modules: BTreeMap<&'static str, usize>,
-}
-
-impl Default for Loader {
-    fn default() -> Self {
-        Self {
-            target: Btf::empty(),
-            image: Image::default(),
-            uses: Uses::default(),
-            hz: Vec::new(),
-            modules: BTreeMap::new(),
-        }
-    }
 }
 
 /// One object of those in an image.
@@ -160,6 +154,17 @@ const DCTCP: Exported = &[
 ];
 
 impl Loader {
+    /// An empty image, for a kernel with these types.
+    fn new(target: Btf<'static>) -> Self {
+        Self {
+            target,
+            image: Image { hz: 1000, ..Image::default() },
+            uses: Uses::default(),
+            hz: Vec::new(),
+            modules: BTreeMap::new(),
+        }
+    }
+
     fn object(&mut self, bytes: &[u8], first: bool) -> Result<Added, LoadError> {
         let elf = Elf::read(bytes)?;
         let section = |name: &str| elf.section(name).map(|section| section.data);
@@ -318,11 +323,11 @@ impl Loader {
             return Err(LoadError::new("the object has more than 65536 instructions"));
         }
         places.code.insert(section, start);
-        let mut second_of = None; // the first half of a number of 64 bits
+        let mut is_second = false; // half of a number of 64 bits
         for (nth, bytes) in chunks.iter().enumerate() {
             let raw = Raw::of(*bytes);
             let at = start + nth;
-            if second_of.take().is_some() {
+            if std::mem::take(&mut is_second) {
                 let first: &mut Instruction = &mut self.image.code[at - 1];
                 first.imm = i64::from(raw.imm) << 32 | first.imm & 0xffff_ffff;
                 let second = Instruction { op: Op::Middle, dst: 0, src: 0, off: 0, imm: 0 };
@@ -333,10 +338,10 @@ impl Loader {
                 Ok(decoded) => self.call(decoded, raw, at),
                 Err(what) => self.refused(format!("the object has {what}, which is not supported")),
             };
-            second_of = (decoded.op == Op::Imm64).then_some(());
+            is_second = decoded.op == Op::Imm64;
             self.image.code.push(decoded);
         }
-        if second_of.is_some() {
+        if is_second {
             return Err(LoadError::new(format!("section {} ends within an instruction", of.name)));
         }
         let bytes = of.data.len() as u64;
@@ -523,14 +528,19 @@ impl Loader {
             }
         }
         if weak {
-            let nth = self.image.missing.len();
-            self.image.missing.push(format!("the kernel function {name}"));
-            self.uses.missing.push((at, nth));
-            return Ok(Instruction { op: Op::Missing, dst: 0, src: 0, off: 0, imm: nth as i64 });
+            return Ok(self.missing(at, format!("the kernel function {name}")));
         }
         Ok(self.refused(format!(
             "the kernel function {name} is not here; tcp_slow_start, tcp_cong_avoid_ai, tcp_reno_*, cubictcp_* and dctcp_* are"
         )))
+    }
+
+    /// What stands for an instruction that names something that is not here: a run ends where it is reached.
+    fn missing(&mut self, at: usize, name: String) -> Instruction {
+        let nth = self.image.missing.len();
+        self.image.missing.push(name);
+        self.uses.missing.push((at, nth));
+        Instruction { op: Op::Missing, dst: 0, src: 0, off: 0, imm: nth as i64 }
     }
 
     /// Places fields, types and values that instructions name.
@@ -544,7 +554,8 @@ impl Loader {
         if extra.relocations.len() > code.len() / 8 {
             return Err(LoadError::new("the object has more field relocations than instructions"));
         }
-        let shifts = extra.relocations.iter().filter(|of| matches!(of.kind, 4 | 5));
+        let shifts =
+            extra.relocations.iter().filter(|of| matches!(of.kind, core::LSHIFT | core::RSHIFT));
         let shifted: BTreeSet<_> = shifts.map(|of| (of.of, btf.name_at(of.path))).collect();
         for of in &extra.relocations {
             let nth = of.at as usize / 8;
@@ -561,11 +572,7 @@ impl Loader {
             match core::place(btf, &self.target, of) {
                 PatchedValue::Wrong(what) => return Err(LoadError::new(what)),
                 PatchedValue::Missing(name) => {
-                    let nth = self.image.missing.len();
-                    self.image.missing.push(name);
-                    self.uses.missing.push((at, nth));
-                    let op = &mut self.image.code[at];
-                    *op = Instruction { op: Op::Missing, imm: nth as i64, ..*op };
+                    self.image.code[at] = self.missing(at, name);
                 }
                 PatchedValue::Value(value, field) => {
                     let class = raw.class();
@@ -582,19 +589,13 @@ impl Loader {
                         _ if raw.is_imm64() => instruction.imm = value as i64,
                         _ => return Err(wrong("names no field")),
                     }
-                    let Some(field) = field.filter(|_| of.kind == 0) else { continue };
+                    let Some(field) = field.filter(|_| of.kind == core::BYTE_OFFSET) else {
+                        continue;
+                    };
                     let shifted = shifted.contains(&(of.of, btf.name_at(of.path)));
                     if memory && let Some(name) = resize(instruction, raw, &field, shifted) {
-                        let nth = self.image.missing.len();
-                        self.image.missing.push(format!("{}.{name} of this size", field.root));
-                        self.uses.missing.push((at, nth));
-                        self.image.code[at] = Instruction {
-                            op: Op::Missing,
-                            dst: 0,
-                            src: 0,
-                            off: 0,
-                            imm: nth as i64,
-                        };
+                        let name = format!("{}.{name} of this size", field.root);
+                        self.image.code[at] = self.missing(at, name);
                         continue;
                     }
                     self.uses.fields.push(FieldUse {
@@ -693,6 +694,10 @@ impl Loader {
         self.uses.missing.retain(|of| is_reached(of.0));
         self.uses.helpers.retain(|of| is_reached(of.0));
         self.uses.kfuncs.retain(|of| is_reached(of.0));
+        let kfuncs: BTreeSet<_> = self.uses.kfuncs.iter().map(|(_, name)| name).collect();
+        if kfuncs.len() > MAX_NAMES {
+            return Err(LoadError::new("the object calls more than 1024 functions of the kernel"));
+        }
         Ok(())
     }
 }
@@ -785,7 +790,7 @@ fn code_of_callbacks(elf: &Elf<'_>) -> BTreeSet<usize> {
             wanted.insert(nth);
         }
         if crate::operations::is_operations(section.name) {
-            for relocation in elf.relocations(nth) {
+            for relocation in elf.relocations(nth).take(crate::operations::MAX_FUNCTIONS + 1) {
                 let symbol = elf.symbols.get(relocation.symbol);
                 let of = symbol.and_then(|symbol| symbol.section);
                 wanted.extend(of.filter(|of| elf.sections.get(*of).is_some_and(|of| of.code)));

@@ -5,7 +5,8 @@
 //! An address has a region in its upper 32 bits and an offset in its lower ones. No host address reaches a program, so what it does never
 //! depends on the layout of memory.
 //!
-//! Invariant: every access is looked up and checked. One call runs at most [`MAX_STEPS`] instructions. The good path makes no error value.
+//! Invariant: every access is looked up and checked. One call runs at most [`MAX_STEPS`] instructions, and those behind its last jump. The
+//! good path makes no error value.
 
 use crate::address::{FRAME, FRAMES, region};
 use crate::image::{Caller, Flow, HostMemory, Image};
@@ -51,60 +52,79 @@ impl Machine<'_> {
         let mut r = [0u64; 16];
         r[1..6].copy_from_slice(&arguments);
         let mut pc = entry;
+        let mut from = entry; // first instruction that is not yet counted: they are counted where they do not go straight on
         if bottom >= FRAMES {
             return Err(Stop { at: pc as u32, why: StopReason::Frames });
         }
         r[10] = self.frame();
         loop {
-            let Instruction { op, dst, src, off, imm } = code[pc];
-            let (d, s) = (usize::from(dst & 15), usize::from(src & 15));
-            if self.left == 0 {
-                return Err(Stop { at: pc as u32, why: StopReason::Steps });
+            // Each operation reads only the parts of its instruction that it needs.
+            let Instruction { op, dst, src, off, imm } = &code[pc];
+            let op = *op;
+            macro_rules! d {
+                () => {
+                    usize::from(*dst & 15)
+                };
             }
-            self.left -= 1;
+            macro_rules! s {
+                () => {
+                    usize::from(*src & 15)
+                };
+            }
             macro_rules! stop {
                 ($why:expr) => {
                     return Err(Stop { at: pc as u32, why: $why })
                 };
             }
+            // Counts the instructions up to this one, behind which another one than the next comes.
+            macro_rules! count {
+                ($to:expr) => {{
+                    match self.left.checked_sub((pc + 1 - from) as u32) {
+                        Some(left) => self.left = left,
+                        None => stop!(StopReason::Steps),
+                    }
+                    from = $to;
+                }};
+            }
             macro_rules! src {
                 () => {
-                    r[s]
+                    r[s!()]
                 };
             }
             macro_rules! dst {
                 () => {
-                    r[d]
+                    r[d!()]
                 };
             }
             macro_rules! imm {
                 () => {
-                    imm as u64
+                    *imm as u64
                 };
             }
             macro_rules! set {
                 ($value:expr) => {
-                    r[d] = $value
+                    r[d!()] = $value
                 };
             }
             macro_rules! alu {
                 ($as:ty, $b:expr, |$x:ident, $y:ident| $of:expr) => {{
-                    let ($x, $y) = (r[d] as $as, $b as $as);
+                    let ($x, $y) = (r[d!()] as $as, $b as $as);
                     ($of) as u64
                 }};
             }
             macro_rules! jump {
                 ($as:ty, $b:expr, |$x:ident, $y:ident| $of:expr) => {{
-                    let ($x, $y) = (r[d] as $as, $b as $as);
+                    let ($x, $y) = (r[d!()] as $as, $b as $as);
                     if $of {
-                        pc = off as usize;
+                        count!(*off as usize);
+                        pc = *off as usize;
                         continue;
                     }
                 }};
             }
             macro_rules! load {
                 ($bytes:literal) => {{
-                    let address = r[s].wrapping_add(off as i64 as u64);
+                    let address = r[s!()].wrapping_add(*off as i64 as u64);
                     match self.load::<$bytes>(address) {
                         Some(value) => value,
                         None => stop!(StopReason::Load { address, bytes: $bytes }),
@@ -113,7 +133,7 @@ impl Machine<'_> {
             }
             macro_rules! store {
                 ($bytes:literal, $value:expr) => {{
-                    let address = r[d].wrapping_add(off as i64 as u64);
+                    let address = r[d!()].wrapping_add(*off as i64 as u64);
                     if self.store::<$bytes>(address, $value).is_none() {
                         stop!(StopReason::Store { address, bytes: $bytes });
                     }
@@ -274,7 +294,8 @@ impl Machine<'_> {
                 Op::Swap32 => set!(u64::from((dst!() as u32).swap_bytes())),
                 Op::Swap64 => set!(dst!().swap_bytes()),
                 Op::Ja => {
-                    pc = off as usize;
+                    count!(*off as usize);
+                    pc = *off as usize;
                     continue;
                 }
                 Op::Ldx1 => set!(load!(1)),
@@ -284,7 +305,7 @@ impl Machine<'_> {
                 Op::Ldsx1 => set!(load!(1) as i8 as u64),
                 Op::Ldsx2 => set!(load!(2) as i16 as u64),
                 Op::Ldsx4 => set!(load!(4) as i32 as u64),
-                Op::LdxBits => set!(load!(1) << (imm & 63)),
+                Op::LdxBits => set!(load!(1) << (*imm & 63)),
                 Op::St1 => store!(1, imm!()),
                 Op::St2 => store!(2, imm!()),
                 Op::St4 => store!(4, imm!()),
@@ -294,16 +315,16 @@ impl Machine<'_> {
                 Op::Stx4 => store!(4, src!()),
                 Op::Stx8 => store!(8, src!()),
                 Op::Atomic4 | Op::Atomic8 => {
-                    let address = r[d].wrapping_add(off as i64 as u64);
+                    let address = r[d!()].wrapping_add(*off as i64 as u64);
                     let (bytes, low) =
                         if op == Op::Atomic4 { (4, u64::from(u32::MAX)) } else { (8, !0) };
-                    let Some(before) = self.atomic(address, bytes, imm, r[s], r[0]) else {
+                    let Some(before) = self.atomic(address, bytes, *imm, r[s!()], r[0]) else {
                         stop!(StopReason::Store { address, bytes })
                     };
-                    if imm == CMPXCHG {
+                    if *imm == CMPXCHG {
                         r[0] = before & low;
-                    } else if imm & FETCH != 0 {
-                        r[s] = before & low;
+                    } else if *imm & FETCH != 0 {
+                        r[s!()] = before & low;
                     }
                 }
                 Op::Imm64 => {
@@ -312,11 +333,12 @@ impl Machine<'_> {
                     continue;
                 }
                 Op::Helper | Op::Kfunc => {
+                    count!(pc + 1);
                     let arguments = [r[1], r[2], r[3], r[4], r[5]];
                     let called = if op == Op::Helper {
-                        self.helper(imm as u32, arguments)
+                        self.helper(*imm as u32, arguments)
                     } else {
-                        self.kfunc(imm as u32, arguments)
+                        self.kfunc(*imm as u32, arguments)
                     };
                     match called {
                         Ok(value) => r[0] = value,
@@ -330,6 +352,7 @@ impl Machine<'_> {
                     if self.depth + 1 >= FRAMES {
                         stop!(StopReason::Frames);
                     }
+                    count!(*off as usize);
                     self.host.callers[self.depth] =
                         Caller { at: pc + 1, saved: [r[6], r[7], r[8], r[9]] };
                     self.depth += 1;
@@ -338,23 +361,28 @@ impl Machine<'_> {
                         self.module_arguments = [r[1], r[2], r[3], r[4], r[5]];
                         r[1] = region::address(region::MODULE_ARGUMENTS, 0);
                     }
-                    pc = off as usize;
+                    pc = *off as usize;
                     continue;
                 }
                 Op::Exit => {
                     if self.depth == bottom {
+                        match self.left.checked_sub((pc + 1 - from) as u32) {
+                            Some(left) => self.left = left,
+                            None => stop!(StopReason::Steps),
+                        }
                         return Ok(r[0]);
                     }
                     self.depth -= 1;
                     let Caller { at, saved } = self.host.callers[self.depth];
+                    count!(at);
                     r[6..10].copy_from_slice(&saved);
                     r[1..6].fill(DEAD);
                     r[10] = region::address(region::STACK + self.depth as u32, FRAME as u64);
                     pc = at;
                     continue;
                 }
-                Op::Missing => stop!(StopReason::Missing(imm as u32)),
-                Op::Refused | Op::Middle => stop!(StopReason::Refused(imm as u32)),
+                Op::Missing => stop!(StopReason::Missing(*imm as u32)),
+                Op::Refused | Op::Middle => stop!(StopReason::Refused(*imm as u32)),
             }
             pc += 1;
         }
@@ -483,14 +511,31 @@ impl Machine<'_> {
         Some(before)
     }
 
-    /// Bytes at an address, for helpers. Eight bytes take an instruction's time.
+    /// Bytes at an address, for helpers.
     pub(crate) fn bytes(&mut self, address: u64, len: usize) -> Option<Vec<u8>> {
-        self.left = self.left.saturating_sub(len as u32 / 8);
-        (0..len as u64).map(|nth| self.byte(address.checked_add(nth)?)).collect()
+        let mut bytes = vec![0; len];
+        self.copy(address, &mut bytes)?;
+        Some(bytes)
     }
 
-    fn byte(&self, address: u64) -> Option<u8> {
-        Some(self.load::<1>(address)? as u8)
+    /// Copies bytes at an address, for helpers. Eight bytes take an instruction's time.
+    pub(crate) fn copy(&mut self, address: u64, to: &mut [u8]) -> Option<()> {
+        self.left = self.left.saturating_sub(to.len() as u32 / 8);
+        let at = address as u32 as usize;
+        let whole = match (address >> 32) as u32 {
+            of @ region::STACK..region::STACK_END => {
+                Some(&self.host.stack[FRAME * (of - region::STACK) as usize..][..FRAME])
+            }
+            of => self.far(of),
+        };
+        if let Some(whole) = whole {
+            to.copy_from_slice(whole.get(at..)?.get(..to.len())?);
+            return Some(());
+        }
+        for (nth, byte) in (0..).zip(to) {
+            *byte = self.load::<1>(address.checked_add(nth)?)? as u8;
+        }
+        Some(())
     }
 
     /// Writes bytes at an address, for helpers.

@@ -5,6 +5,7 @@
 //!
 //! Invariant: order never depends on a hash. Memory grows with what is used, up to the size that the object declares.
 
+use crate::errno::{E2BIG, EEXIST, EINVAL, ENOENT};
 use std::collections::BTreeMap;
 
 /// Most maps of an object.
@@ -99,11 +100,6 @@ struct Place {
     used: u64,
 }
 
-const ENOENT: i64 = -2;
-const E2BIG: i64 = -7;
-const EEXIST: i64 = -17;
-const EINVAL: i64 = -22;
-
 impl Map {
     pub(crate) fn new(info: MapInfo) -> Self {
         Self {
@@ -144,10 +140,9 @@ impl Map {
             }
             _ => {
                 let place = self.places.get_mut(key)?;
-                if self.info.kind == MapKind::LruHash {
+                if let Some(key) = self.uses.remove(&place.used) {
                     self.clock += 1;
-                    self.uses.remove(&place.used);
-                    self.uses.insert(self.clock, key.to_vec());
+                    self.uses.insert(self.clock, key);
                     place.used = self.clock;
                 }
                 place.nth
@@ -209,7 +204,11 @@ impl Map {
         }
         let nth = self.free.pop().unwrap_or(self.places.len() as u32);
         self.reach(nth);
-        self.places.insert(key.to_vec(), Place { nth, used: 0 });
+        if self.info.kind == MapKind::LruHash {
+            self.clock += 1;
+            self.uses.insert(self.clock, key.to_vec());
+        }
+        self.places.insert(key.to_vec(), Place { nth, used: self.clock });
         true
     }
 

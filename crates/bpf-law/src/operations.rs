@@ -56,6 +56,8 @@ const FLAGS: u32 = NEEDS_ECN | 1;
 /// Most variables of an object, and most members of one.
 const MAX_OPERATIONS: usize = 64;
 const MAX_MEMBERS: usize = 256;
+/// Most functions of all of them.
+pub(crate) const MAX_FUNCTIONS: usize = MAX_OPERATIONS * MAX_MEMBERS;
 /// Names that every kernel has in use.
 const IN_USE: [&str; 2] = ["reno", "cubic"];
 
@@ -111,6 +113,12 @@ pub(crate) fn read(
     for (nth, section) in elf.sections.iter().enumerate() {
         if !is_operations(section.name) {
             continue;
+        }
+        if elf.relocations(nth).nth(MAX_FUNCTIONS).is_some() {
+            return Err(LoadError::new(format!(
+                "{} has more than {MAX_FUNCTIONS} functions",
+                section.name
+            )));
         }
         let here = |of: &&crate::elf::Symbol<'_>| {
             of.section == Some(nth) && of.kind == SymbolKind::Variable

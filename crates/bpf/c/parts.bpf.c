@@ -8,6 +8,7 @@ static long (*const map_update_elem)(void *map, const void *key, const void *val
 static long (*const map_delete_elem)(void *map, const void *key) = (void *)3;
 static u64 (*const ktime)(void) = (void *)5;
 static u64 (*const ktime_coarse)(void) = (void *)160;
+static long (*const trace_printk)(const char *format, u32 size, ...) = (void *)6;
 static void *(*const storage_get)(void *map, void *sk, void *value, u64 flags) = (void *)107;
 static long (*const storage_delete)(void *map, void *sk) = (void *)108;
 static long (*const probe_read)(void *to, u32 size, const void *from) = (void *)113;
@@ -205,6 +206,14 @@ SEC("struct_ops") u32 signed__ssthresh(u64 *call)
 	return good;
 }
 
+SEC("struct_ops") u32 trace_ssthresh(u64 *call)
+{
+	static const char format[] = "cwnd %d of %s, %llx";
+	struct tcp_sock *tp = (struct tcp_sock *)call[0];
+	long len = trace_printk(format, sizeof(format), tp->snd_cwnd, (u64)"parts", ~0ull);
+	return len == 34 && trace_printk("%f", 3, 0, 0, 0) == -22;
+}
+
 LICENSE;
 
 #define OPS(of)                                               \
@@ -226,3 +235,4 @@ OPS(clock);
 OPS(probe);
 OPS(data);
 OPS(signed_);
+OPS(trace);

@@ -29,17 +29,18 @@ pub struct LawInfo {
     name: Cow<'static, str>,
     params: &'static [ParamInfo],
     file: Cow<'static, str>,
+    object: Option<Arc<str>>,
 }
 
 impl LawInfo {
     /// A law whose help page is the `//!` charter at the head of `file`, or all of `file` if that has no charter.
     pub const fn new(name: &'static str, params: &'static [ParamInfo], file: &'static str) -> Self {
-        Self { name: Cow::Borrowed(name), params, file: Cow::Borrowed(file) }
+        Self { name: Cow::Borrowed(name), params, file: Cow::Borrowed(file), object: None }
     }
 
     /// A law without parameters whose name and help page are only known at run time.
     pub fn of_program(name: String, page: String) -> Self {
-        Self { name: Cow::Owned(name), params: &[], file: Cow::Owned(page) }
+        Self { name: Cow::Owned(name), params: &[], file: Cow::Owned(page), object: None }
     }
 
     /// Name in scenarios.
@@ -56,6 +57,17 @@ impl LawInfo {
     #[must_use]
     pub fn with_params(self, params: &'static [ParamInfo]) -> Self {
         Self { params, ..self }
+    }
+
+    /// The same law, read from an object file with this SHA-256 in hexadecimal digits.
+    #[must_use]
+    pub fn with_object(self, sha256: &str) -> Self {
+        Self { object: Some(sha256.into()), ..self }
+    }
+
+    /// SHA-256 of the object file that the law was read from, if it was.
+    pub fn object(&self) -> Option<&str> {
+        self.object.as_deref()
     }
 
     /// Text of the law's file, which tells its versions apart.

@@ -47,6 +47,7 @@ pub(crate) use sending::SenderEnd;
 
 use forebay_engine::{Digest, Emitter, InFlight};
 use forebay_host::{Moderation, PullOrder};
+use forebay_laws::kernel::ProgramTrace;
 use forebay_net::{CLASSES, LinkLeftovers, Port, PortFault, PortSettings, trace};
 use forebay_transport::{Arrival, ClassPayload};
 use forebay_units::random::{Purpose, Stream};
@@ -150,6 +151,11 @@ impl Host {
     /// Flows that end here and are complete.
     pub fn delivered(&self) -> &[Delivered] {
         &self.receive.finished
+    }
+
+    /// What modules of laws have printed here.
+    pub fn traces(&self) -> impl Iterator<Item = ProgramTrace> {
+        self.send.traces()
     }
 
     /// Flows that started here and are finished.

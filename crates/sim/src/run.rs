@@ -8,6 +8,7 @@ use crate::observe::followed_log;
 use crate::observe::inspect::{Inspection, inspect};
 use crate::observe::link_samples::LinkSamples;
 use crate::observe::stall::{self, CHECK_EVERY, Progress};
+use crate::observe::traces;
 use crate::options::{Options, Outputs, SimError};
 use crate::world::{AnyNode, World, machines};
 use forebay_engine::{
@@ -15,6 +16,7 @@ use forebay_engine::{
 };
 use forebay_laws::flow::FlowParams;
 use forebay_record::RunRecord;
+use forebay_record::law_logs::LawLogs;
 use forebay_record::why::Log;
 use forebay_scenario::model::Scenario;
 use forebay_scenario::plan::Plan;
@@ -95,7 +97,8 @@ pub struct Simulation<'a> {
     progress: Progress,
     ended: Option<AdvanceEnd>,
     stall: Option<String>,
-    modules: bool,                // a law is a module, which may end the run
+    modules: bool, // a law is a module, which may end the run
+    law_logs: Option<&'a dyn LawLogs>,
     fault: Option<String>,        // it did
     deadlocks: Option<Deadlocks>, // where something may pause
     captures: Option<Captures<'a>>,
@@ -181,6 +184,7 @@ impl<'a> Simulation<'a> {
             ended: None,
             stall: None,
             modules,
+            law_logs: outputs.law_logs,
             fault: None,
             deadlocks,
             captures,
@@ -358,6 +362,9 @@ impl<'a> Simulation<'a> {
         record.deadlocks = deadlocks;
         warnings.extend(said);
         warnings.extend(stall::watchdogs(&nodes, &self.world, end));
+        if let Some(logs) = self.law_logs.filter(|_| self.modules) {
+            warnings.extend(traces::traces(logs, &nodes, &self.world.plan.names));
+        }
         warnings.extend(stall::cut_off(&record, &self.world));
         warnings.extend(left.filter(|left| self.stall.as_ref() != Some(left)));
         if !said_of_all {

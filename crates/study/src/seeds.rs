@@ -54,8 +54,9 @@ impl Work<'_> {
             ..Outputs::default()
         };
         let simulation = Simulation::watched(self.scenario, seed, self.options, outputs, watch)?;
-        let mut outcome = self.advance(simulation, watch, to_do, &logs).checked()?;
-        let logged = logs.finish();
+        let outcome = self.advance(simulation, watch, to_do, &logs);
+        let logged = logs.finish(); // also of a run that a law ends
+        let mut outcome = outcome.checked()?;
         if let Ok(whose) = &logged {
             outcome.warnings.extend(self.unlogged(seed, whose));
         }

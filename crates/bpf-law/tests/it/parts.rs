@@ -25,6 +25,7 @@ fn each_part_gives_what_the_kernel_would() {
         ("probe", 17),
         ("data", 6_197),
         ("signed_", 63),
+        ("trace", 1),
     ];
     for (ops, value) in known {
         assert_eq!(rig(ops).ssthresh(), value, "{ops}");
@@ -41,6 +42,19 @@ fn maps_and_variables_are_shared_by_the_flows_of_a_host_and_by_no_other() {
         assert_eq!(first.ssthresh(), values[2]);
         assert_eq!(rig(ops).ssthresh(), values[0], "another host");
     }
+}
+
+#[test]
+fn a_host_keeps_the_lines_that_its_programs_print() {
+    let mut rig = rig("trace");
+    assert_eq!(rig.host.trace().map(|of| of.lines), Some(String::new()));
+    assert_eq!(rig.ssthresh(), 1);
+    let printed = rig.host.trace().expect("programs can print");
+    assert_eq!(printed.lines, "6001.000 us, flow 0: cwnd 17 of parts, ffffffffffffffff\n");
+    (0..2_000).for_each(|_| assert_eq!(rig.ssthresh(), 1));
+    let printed = rig.host.trace().expect("programs can print");
+    assert!(printed.lines.len() <= 65_536 + 40, "{}", printed.lines.len());
+    assert_eq!(printed.lines.lines().count() as u64 + printed.left_out, 2_001);
 }
 
 #[test]

@@ -1,7 +1,10 @@
 //! Object files after edits: no panic, one sentence each, and what loads runs within its limits.
+//!
+//! `FOREBAY_OBJECTS=100000 cargo test --release -p forebay-fuzz changed_objects` tries so many.
 
 use bolero::TypeGenerator;
 use forebay_bpf_law::Object;
+use forebay_bpf_law::elf::{Elf, Section};
 use forebay_fuzz::{each, is_a_sentence};
 use forebay_laws::kernel::{AckSample, Event, Module, OwnSock, Program, RateSample};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -24,6 +27,10 @@ enum Place {
     Anywhere { at: u32, to: u8 },
     /// A number of four bytes anywhere, which limits are about.
     Number { at: u32, to: Number },
+    /// A number of the types, by which fields are placed and maps are made.
+    Types { at: u16, to: Number },
+    /// The end of the file, in one of eight cases.
+    End { at: u32, eighth: u8 },
 }
 
 #[derive(Clone, Copy, Debug, TypeGenerator)]
@@ -42,18 +49,36 @@ struct Changed {
     others: [Option<Place>; 2],
 }
 
-/// Bytes of the sections of code: from, length.
-fn code(bytes: &[u8]) -> (usize, usize) {
-    let elf = forebay_bpf_law::elf::Elf::read(bytes).expect("an object of ours");
-    let of = elf.sections.iter().filter(|of| of.code).max_by_key(|of| of.data.len());
-    let data = of.expect("it has code").data;
-    (data.as_ptr().addr() - bytes.as_ptr().addr(), data.len())
+/// Bytes of a section: from, length.
+fn extent(bytes: &[u8], section: &Section<'_>) -> (usize, usize) {
+    (section.data.as_ptr().addr() - bytes.as_ptr().addr(), section.data.len())
+}
+
+/// Bytes of the largest section of code, and of the types.
+fn extents(bytes: &[u8]) -> [(usize, usize); 2] {
+    let elf = Elf::read(bytes).expect("an object of ours");
+    let code = elf.sections.iter().filter(|of| of.code).max_by_key(|of| of.data.len());
+    let types = elf.section(".BTF").expect("it has types");
+    [code.expect("it has code"), types].map(|of| extent(bytes, of))
+}
+
+impl Number {
+    fn get(self) -> u32 {
+        match self {
+            Self::Zero => 0,
+            Self::All => u32::MAX,
+            Self::Half => 0x7fff_ffff,
+            Self::Many => 1 << 20,
+            Self::Any(to) => to,
+        }
+    }
 }
 
 impl Changed {
     fn bytes(&self) -> Vec<u8> {
         let mut bytes = OBJECTS[usize::from(self.object) % OBJECTS.len()].to_vec();
-        let (from, len) = code(&bytes);
+        let [(from, len), types] = extents(&bytes);
+        let mut end = None;
         for place in std::iter::once(&self.first).chain(self.others.iter().flatten()) {
             match *place {
                 // Registers, offsets and immediates: operations stay, so that much of it can be run.
@@ -67,16 +92,18 @@ impl Changed {
                 }
                 Place::Number { at, to } => {
                     let at = at as usize % (bytes.len() - 4);
-                    let to = match to {
-                        Number::Zero => 0,
-                        Number::All => u32::MAX,
-                        Number::Half => 0x7fff_ffff,
-                        Number::Many => 1 << 20,
-                        Number::Any(to) => to,
-                    };
-                    bytes[at..at + 4].copy_from_slice(&to.to_le_bytes());
+                    bytes[at..at + 4].copy_from_slice(&to.get().to_le_bytes());
                 }
+                Place::Types { at, to } => {
+                    let at = types.0 + usize::from(at) % (types.1 / 4) * 4;
+                    bytes[at..at + 4].copy_from_slice(&to.get().to_le_bytes());
+                }
+                Place::End { at, eighth } if eighth < 32 => end = Some(at),
+                Place::End { .. } => {}
             }
+        }
+        if let Some(end) = end {
+            bytes.truncate(end as usize % bytes.len());
         }
         bytes
     }
@@ -116,8 +143,9 @@ fn run(law: &dyn Program) {
 
 #[test]
 fn changed_objects_load_or_are_refused_with_a_sentence() {
+    let cases = std::env::var("FOREBAY_OBJECTS").map_or(600, |of| of.parse().expect("a number"));
     let (tried, loaded) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    each!(600, Changed, |changed| {
+    each!(cases, Changed, |changed| {
         tried.fetch_add(1, Relaxed);
         let read = Object::read(&changed.bytes()).and_then(|object| {
             assert!(object.report().to_string().len() < 1 << 20);
@@ -132,6 +160,7 @@ fn changed_objects_load_or_are_refused_with_a_sentence() {
         }
     });
     let (tried, loaded) = (tried.into_inner(), loaded.into_inner());
+    println!("{loaded} of {tried} get past the loader");
     assert!(tried < 100 || 3 * loaded >= tried, "{loaded} of {tried} get past the loader");
 }
 
@@ -206,6 +235,24 @@ fn large_objects_that_repeat_themselves_are_refused() {
     let table = bomb.headers[nth];
     bomb.headers.extend(vec![table; 100]);
     assert_eq!(defused(&bomb.bytes()), "the object is cut or damaged");
+    // Functions of a congestion control, 400,000 times the same one.
+    let functions = |data: &[u8]| data.len() >= 16 && word(data, 8) == 2;
+    let mut bomb = reno();
+    let nth = bomb.find(REL, functions);
+    let row = bomb.data(&bomb.headers[nth])[..16].to_vec();
+    bomb.put(nth, &row.repeat(400_000));
+    assert_eq!(defused(&bomb.bytes()), ".struct_ops.link has more than 16384 functions");
+    // Variables of 512 bytes, 200,000 times the same name.
+    let mut bomb = reno();
+    let nth =
+        bomb.find(1, |data| data.len() >= 24 && data[..2] == [0x9f, 0xeb] && word(data, 4) == 24);
+    let variable = [1, 14 << 24, 1, 0].map(u32::to_le_bytes).as_flattened().repeat(200_000);
+    let header = [0x1_eb9f, 24, 0, variable.len() as u32, variable.len() as u32, 600];
+    let mut types = header.map(u32::to_le_bytes).as_flattened().to_vec();
+    types.extend(variable);
+    types.extend([0].into_iter().chain(std::iter::repeat_n(b'v', 510)).chain([0; 89]));
+    bomb.put(nth, &types);
+    assert_eq!(defused(&bomb.bytes()), "the type information has more than 65536 variables");
     // Lines of other code, and records about nothing.
     let extra = |data: &[u8]| data.len() >= 32 && data[..2] == [0x9f, 0xeb] && word(data, 4) == 32;
     for (record, refusal) in [

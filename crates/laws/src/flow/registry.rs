@@ -5,7 +5,7 @@
 
 use super::{FlowAct, FlowFacts, FlowLaw, FlowSeen, Needs, any_start};
 use crate::by_name::by_name;
-use crate::kernel::{PlacedProgram, RunningModule};
+use crate::kernel::{PlacedProgram, ProgramTrace, RunningModule};
 use crate::log::LoggedLaw;
 use crate::outside::Boxed;
 use crate::{Acts, Start};
@@ -125,6 +125,11 @@ impl FlowParams {
     pub fn on_host(&self) -> Option<Self> {
         let Params::Outside(law) = &self.of else { return None };
         Some(Self { of: Params::Outside(law.on_host()?), log: self.log.clone() })
+    }
+
+    /// What modules of the law on one host have printed.
+    pub fn trace(&self) -> Option<ProgramTrace> {
+        self.program()?.trace()
     }
 
     fn program(&self) -> Option<PlacedProgram<'_>> {

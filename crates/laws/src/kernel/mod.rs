@@ -21,7 +21,7 @@ mod sock;
 pub(crate) use law::ModuleLaw;
 pub use sock::{
     BOOT, CA_PRIV_WORDS, FIELDS, FIRST_SEQ, FieldInfo, INFINITE_SSTHRESH, OwnSock, Sock, WORDS,
-    clock_ns, jiffies,
+    clock_ns, coarse_ns, jiffies, ticks,
 };
 
 use crate::params::LawInfo;
@@ -169,15 +169,12 @@ pub struct RateSample {
 
 /// One flow's congestion control, with the kernel's callbacks. Units are those of [`Sock`].
 ///
-/// A callback that does not exist ([`Module::ops`]) is never called. A callback changes at most the fields that [`FieldInfo::writable`] names.
+/// A callback that does not exist ([`Program::ops`]) is never called. A callback changes at most the fields that [`FieldInfo::writable`] names.
 /// The state of one flow that is not in the socket's private area or in the host's program is the module's own.
 ///
 /// # Errors
 /// Each callback may end the run, by a sentence.
 pub trait Module: fmt::Debug + Send + Sync {
-    /// Which callbacks exist. The same for the module's whole life.
-    fn ops(&self) -> Ops;
-
     /// The flow starts: the window is the initial one, the private area is zero.
     fn init(&mut self, _sk: &mut Sock) -> Result<(), Fault> {
         Ok(())
@@ -306,6 +303,11 @@ impl PlacedProgram<'_> {
         self.program.lacks()
     }
 
+    /// What the modules of the host have printed.
+    pub(crate) fn trace(&self) -> Option<ProgramTrace> {
+        self.host.and_then(|host| host.trace())
+    }
+
     /// The module of a new flow. `seed` is the key of its random draws.
     pub fn flow(&self, seed: u64) -> RunningModule {
         let module = match self.host {
@@ -320,4 +322,18 @@ impl PlacedProgram<'_> {
 pub trait HostProgram: fmt::Debug + Send + Sync {
     /// The module of a new flow. `seed` is the key of its random draws.
     fn flow(&self, seed: u64) -> Box<dyn Module>;
+
+    /// What its modules have printed, if they can.
+    fn trace(&self) -> Option<ProgramTrace> {
+        None
+    }
+}
+
+/// What the modules of a host have printed.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ProgramTrace {
+    /// Lines in the order of events, each with its end.
+    pub lines: String,
+    /// Lines that were more than the host keeps.
+    pub left_out: u64,
 }

@@ -69,17 +69,15 @@ impl DerefMut for OwnSock {
     }
 }
 
-/// Bit `at` is set if a module may write the word `at`.
-const WRITABLE: u128 = {
-    let mut mask = 0;
+/// Whether a module may write each word.
+const WRITABLE: [bool; WORDS] = {
+    let mut all = [true; WORDS];
     let mut at = 0;
-    while at < WORDS {
-        if at >= FIELDS.len() || FIELDS[at].writable {
-            mask |= 1 << at;
-        }
+    while at < FIELDS.len() {
+        all[at] = FIELDS[at].writable;
         at += 1;
     }
-    mask
+    all
 };
 
 impl Sock {
@@ -93,7 +91,7 @@ impl Sock {
     #[inline]
     pub fn word_mut(&mut self, at: usize) -> Option<&mut u64> {
         let word = self.words.get_mut(at)?;
-        (WRITABLE >> at & 1 == 1).then_some(word)
+        WRITABLE[at].then_some(word)
     }
 
     /// The private area, little-endian; zero at the start of the flow.
@@ -133,8 +131,23 @@ pub fn clock_ns(now: Time) -> u64 {
 
 /// Ticks of the kernel's clock at `now`, `hz` per second; 32 bits, as `tcp_jiffies32`.
 pub fn jiffies(now: Time, hz: u32) -> u32 {
-    (u128::from(clock_ns(now)) * u128::from(hz) / 1_000_000_000) as u32
+    ticks(clock_ns(now), hz) as u32
 }
+
+/// Whole ticks in so many nanoseconds, `hz` per second: `bpf_jiffies64`.
+pub fn ticks(ns: u64, hz: u32) -> u64 {
+    let hz = u64::from(hz);
+    ns / SECOND * hz + ns % SECOND * hz / SECOND
+}
+
+/// Nanoseconds of the kernel's clock when it made its last tick: `bpf_ktime_get_coarse_ns`.
+pub fn coarse_ns(ns: u64, hz: u32) -> u64 {
+    let (ticks, hz) = (ticks(ns, hz), u64::from(hz));
+    ticks / hz * SECOND + ticks % hz * SECOND / hz
+}
+
+/// Nanoseconds of a second.
+const SECOND: u64 = 1_000_000_000;
 
 macro_rules! fields {
     ($($name:ident $set:ident $index:ident: $type:ty, $writable:ident, $about:literal;)+) => {
@@ -295,5 +308,14 @@ mod tests {
         let at = |us| Time::ZERO + Span::from_us(us);
         assert_eq!((jiffies(at(3_999), 250), jiffies(at(4_000), 250)), (25_000, 25_001));
         assert_eq!(jiffies(at(999), 1000), 100_000);
+        // A third of a second, rounded down: at 300 Hz the hundredth tick, which began a nanosecond before at most.
+        assert_eq!((ticks(333_333_333, 300), ticks(333_333_334, 300)), (99, 100));
+        assert_eq!(
+            (coarse_ns(333_333_334, 300), coarse_ns(333_333_333, 300)),
+            (333_333_333, 330_000_000)
+        );
+        let centuries = u64::MAX - 1;
+        assert_eq!(u128::from(ticks(centuries, 1000)), u128::from(centuries) / 1_000_000);
+        assert_eq!(coarse_ns(centuries, 1000), centuries / 1_000_000 * 1_000_000);
     }
 }

@@ -10,6 +10,7 @@ use super::timers::Due;
 use forebay_engine::Emitter;
 use forebay_laws::Start;
 use forebay_laws::flow::FlowParams;
+use forebay_laws::kernel::ProgramTrace;
 use forebay_transport::{FlowSpec as SenderSpec, Heard, Sender, SenderNext, Telemetry, Wait};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Bytes, Span, Time};
@@ -61,6 +62,13 @@ impl Senders {
             Some(self.modules.len() - 1)
         })?;
         Some(&self.modules[at].1)
+    }
+
+    /// What modules of laws have printed here.
+    pub fn traces(&self) -> impl Iterator<Item = ProgramTrace> {
+        let first = |nth: usize| self.modules[..nth].iter().all(|of| of.1 != self.modules[nth].1);
+        let laws = self.modules.iter().enumerate().filter(move |(nth, _)| first(*nth));
+        laws.filter_map(|(_, (_, law))| law.trace())
     }
 
     /// A slot for one more.

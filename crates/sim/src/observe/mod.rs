@@ -17,6 +17,7 @@ mod pool_samples;
 mod sender_waits;
 pub(crate) mod stall;
 pub(crate) mod tap;
+pub(crate) mod traces;
 mod watch;
 
 pub(crate) use credit_samples::{CreditSample, CreditSamples};

@@ -17,17 +17,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A module whose state begins as its default.
-trait Fresh: Module + Default + Clone + 'static {
+trait FreshModule: Module + Default + Clone + 'static {
     const OPS: Ops;
 }
 
+/// A program whose modules begin as copies of one.
 #[derive(Clone, Debug)]
-struct Of<M> {
+struct TestProgram<M> {
     info: LawInfo,
     first: M,
 }
 
-impl<M: Fresh> Of<M> {
+impl<M: FreshModule> TestProgram<M> {
     fn laws(name: &str) -> Laws {
         let info = LawInfo::of_program(name.into(), "A module.".into());
         let program = Self { info, first: M::default() };
@@ -35,7 +36,7 @@ impl<M: Fresh> Of<M> {
     }
 }
 
-impl<M: Fresh> Program for Of<M> {
+impl<M: FreshModule> Program for TestProgram<M> {
     fn info(&self) -> &LawInfo {
         &self.info
     }
@@ -53,7 +54,7 @@ impl<M: Fresh> Program for Of<M> {
     }
 }
 
-impl<M: Fresh> HostProgram for Of<M> {
+impl<M: FreshModule> HostProgram for TestProgram<M> {
     fn flow(&self, _: u64) -> Box<dyn Module> {
         Box::new(self.first.clone())
     }
@@ -62,7 +63,7 @@ impl<M: Fresh> HostProgram for Of<M> {
 #[derive(Clone, Debug, Default)]
 struct Reno;
 
-impl Fresh for Reno {
+impl FreshModule for Reno {
     const OPS: Ops = Ops { cong_avoid: true, ..NONE };
 }
 
@@ -80,10 +81,6 @@ const NONE: Ops = Ops {
 };
 
 impl Module for Reno {
-    fn ops(&self) -> Ops {
-        Self::OPS
-    }
-
     fn ssthresh(&mut self, sk: &mut Sock) -> Result<u32, Fault> {
         Ok(reno::reno_ssthresh(sk))
     }
@@ -116,7 +113,7 @@ impl Default for Dctcp {
     }
 }
 
-impl Fresh for Dctcp {
+impl FreshModule for Dctcp {
     const OPS: Ops = Ops {
         init: true,
         cong_avoid: true,
@@ -140,10 +137,6 @@ impl Dctcp {
 }
 
 impl Module for Dctcp {
-    fn ops(&self) -> Ops {
-        Self::OPS
-    }
-
     fn init(&mut self, sk: &mut Sock) -> Result<(), Fault> {
         self.begin(sk);
         Ok(())
@@ -214,7 +207,7 @@ struct Epoch {
     k: u64,
 }
 
-impl Fresh for Cubic {
+impl FreshModule for Cubic {
     const OPS: Ops = Ops {
         init: true,
         cong_avoid: true,
@@ -309,10 +302,6 @@ impl Cubic {
 }
 
 impl Module for Cubic {
-    fn ops(&self) -> Ops {
-        Self::OPS
-    }
-
     fn init(&mut self, sk: &mut Sock) -> Result<(), Fault> {
         self.round(sk);
         Ok(())
@@ -410,9 +399,9 @@ fn outcome(scenario: &Scenario) -> (u64, u64, u64) {
 fn a_module_gives_the_digest_of_the_law_that_it_is_written_after() {
     let linux = "{ alpha = \"linux\", cut = \"packets\", prr_on_ce = \"true\" }";
     for (law, params, ours, laws) in [
-        ("reno", "{}", "my-reno", Of::<Reno>::laws("my-reno")),
-        ("cubic", "{}", "my-cubic", Of::<Cubic>::laws("my-cubic")),
-        ("dctcp", linux, "my-dctcp", Of::<Dctcp>::laws("my-dctcp")),
+        ("reno", "{}", "my-reno", TestProgram::<Reno>::laws("my-reno")),
+        ("cubic", "{}", "my-cubic", TestProgram::<Cubic>::laws("my-cubic")),
+        ("dctcp", linux, "my-dctcp", TestProgram::<Dctcp>::laws("my-dctcp")),
     ] {
         let theirs = outcome(&scenario(&dumbbell(law, params, 1)));
         assert!(theirs.1 + theirs.2 > 5, "{law}: something has to happen: {theirs:?}");
@@ -422,7 +411,7 @@ fn a_module_gives_the_digest_of_the_law_that_it_is_written_after() {
 
 #[test]
 fn a_run_with_modules_is_the_same_on_every_engine() {
-    let scenario = read(Of::<Cubic>::laws("mine"), &dumbbell("mine", "{}", 3));
+    let scenario = read(TestProgram::<Cubic>::laws("mine"), &dumbbell("mine", "{}", 3));
     let digest = run(&scenario, 1, Options::default()).record.digest;
     let threads = Options { threads: 2, ..Options::default() };
     assert_eq!(run(&scenario, 1, threads).record.digest, digest);
@@ -436,10 +425,6 @@ struct Counting {
 }
 
 impl Module for Counting {
-    fn ops(&self) -> Ops {
-        Ops { init: true, ..Reno::OPS }
-    }
-
     fn init(&mut self, _: &mut Sock) -> Result<(), Fault> {
         let third = self.flows.fetch_add(1, Ordering::Relaxed) == 2;
         if third { Err(Fault::new("cc.bpf.c:3: the third flow of this host")) } else { Ok(()) }
@@ -472,7 +457,7 @@ impl Program for CountingProgram {
     }
 
     fn ops(&self) -> Ops {
-        Counting::default().ops()
+        Ops { init: true, ..Reno::OPS }
     }
 
     fn on_host(&self) -> Arc<dyn HostProgram> {

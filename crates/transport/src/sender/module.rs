@@ -144,10 +144,10 @@ impl Control {
         done.map_err(|fault| self.fault = Some((now, fault))).ok()
     }
 
-    /// An event is over: a window of 0 that no later callback of the event raised ends the run.
+    /// A window of 0 that no later callback of the event raised ends the run, where nothing would open it again.
     fn judge_window(&mut self, now: Time) {
         if self.fault.is_none() && self.sk.snd_cwnd() == 0 {
-            let why = "snd_cwnd is 0 after the event: Linux would wait for a timer before it sends again; keep at least one packet";
+            let why = "snd_cwnd is 0 after the event, and no ACK is on its way: Linux would wait for a timer before it sends again; keep at least one packet";
             self.fault = Some((now, Fault::new(why)));
         }
     }
@@ -203,9 +203,10 @@ impl Control {
         let sk = &mut self.sk;
         let tenths = if sk.snd_cwnd() < sk.snd_ssthresh() / 2 { 20 } else { 12 };
         let window = sk.snd_cwnd().max(sk.packets_out());
-        let rate = u128::from(sk.mss_cache()) * 8 * 100_000 * tenths * u128::from(window);
-        let rate = rate.checked_div(u128::from(sk.srtt_us())).unwrap_or(rate);
-        sk.set_sk_pacing_rate(u64::try_from(rate).unwrap_or(u64::MAX));
+        let each = u64::from(sk.mss_cache()) * 8 * 100_000 * tenths;
+        let rate = each.saturating_mul(window.into());
+        let rate = rate.checked_div(sk.srtt_us().into()).unwrap_or(rate);
+        sk.set_sk_pacing_rate(rate);
     }
 
     /// What a transmission notes of the packets delivered by then.
@@ -373,8 +374,7 @@ impl TcpSender {
             (self.first_sent, self.delivered_at) = (newest.sent, now);
         }
         if w.stale || !w.outstanding {
-            m.judge_window(now);
-            return;
+            return self.end_event(now);
         }
         let ack = seq(packet.seq);
         if m.has_control() {
@@ -395,7 +395,7 @@ impl TcpSender {
         if !m.has_control() {
             m.update_pacing_rate();
         }
-        m.judge_window(now);
+        self.end_event(now);
         self.heed(cfg);
     }
 
@@ -541,12 +541,15 @@ impl TcpSender {
         m.touch_cwnd(now, m.sk.packets_in_flight() + 1);
         m.sk.set_snd_cwnd_cnt(0);
         self.set_state(cfg, now, CaState::Loss);
-        self.end_event(now);
+        if let Some(m) = &mut self.module {
+            m.judge_window(now); // or the timer would expire again and again
+        }
     }
 
-    /// An event outside ACKs is over.
+    /// An event is over. While something is outstanding, a window of 0 waits for an ACK or the retransmission timer, as in Linux.
     pub(super) fn end_event(&mut self, now: Time) {
-        if let Some(m) = &mut self.module {
+        let is_stuck = self.board.is_empty() && !self.finished();
+        if let Some(m) = self.module.as_mut().filter(|_| is_stuck) {
             m.judge_window(now);
         }
     }
@@ -624,7 +627,6 @@ impl TcpSender {
         m.clock(now);
         if m.sk.packets_in_flight() == 0 {
             self.cwnd_event(cfg, now, Event::TxStart);
-            self.end_event(now);
         }
         let first = self.board.is_empty();
         let Some(m) = &mut self.module else { return };
@@ -678,7 +680,6 @@ impl TcpSender {
             if let Some(least) = m.call(now, |module, sk| module.min_tso_segs(sk)) {
                 m.min_tso = least;
             }
-            m.judge_window(now);
             self.heed(cfg);
         }
     }

@@ -39,10 +39,6 @@ impl Recorder {
 }
 
 impl Module for Recorder {
-    fn ops(&self) -> Ops {
-        self.ops
-    }
-
     fn init(&mut self, sk: &mut Sock) -> Result<(), Fault> {
         let cwnd = sk.snd_cwnd();
         self.set(sk, format!("init {cwnd}"))
@@ -341,7 +337,7 @@ fn a_fault_on_the_last_ack_of_a_module_without_release_leaves_the_flow_unfinishe
 fn ends_at_zero(recorded: &Recorded, mut pipe: Pipe) -> Vec<String> {
     while pipe.step() {}
     let (_, why) = pipe.sender.fault().expect("Linux would wait for a timer");
-    assert!(why.to_string().starts_with("snd_cwnd is 0 after the event: "), "{why}");
+    assert!(why.to_string().starts_with("snd_cwnd is 0 after the event, "), "{why}");
     recorded.calls()
 }
 
@@ -365,16 +361,28 @@ fn a_window_of_0_that_a_later_callback_of_the_event_raises_is_no_fault() {
 
 #[test]
 fn a_window_of_0_at_the_end_of_an_event_ends_the_run() {
-    let last = |windows: &'static [(&'static str, u32)], drops: &[u64]| {
+    let calls = |windows: &'static [(&'static str, u32)], segments, drops: &[u64]| {
         let recorded = Recorded::with_windows(ALL, None, windows);
         let cfg = recorded.config().with(|of| of.tail_loss_probe = false);
-        let pipe = recorded.pipe(cfg, 3).drop_data(drops);
-        ends_at_zero(&recorded, pipe).pop().expect("it was called")
+        let pipe = recorded.pipe(cfg, segments).drop_data(drops);
+        ends_at_zero(&recorded, pipe)
     };
-    assert_eq!(last(&[("init", 0)], &[]), "init 10");
-    assert_eq!(last(&[("event TxStart", 0)], &[]), "event TxStart");
-    assert_eq!(last(&[("cong_avoid", 0)], &[]), "cong_avoid 1");
-    assert_eq!(last(&[("set_state 0 to 4", 0)], &[0, 1, 2]), "set_state 0 to 4");
+    assert_eq!(calls(&[("init", 0)], 3, &[]), ["init 10"]);
+    let lost = calls(&[("set_state 0 to 4", 0)], 3, &[0, 1, 2]);
+    assert_eq!(lost.last().map(String::as_str), Some("set_state 0 to 4"));
+    // The first window of ten is acknowledged before nothing is outstanding any more.
+    let grown = calls(&[("cong_avoid", 0)], 40, &[]);
+    assert_eq!(grown.iter().filter(|of| of.starts_with("cong_avoid")).count(), 10);
+}
+
+/// Linux waits for ACKs and for the retransmission timer, which sets a window of a packet.
+#[test]
+fn a_window_of_0_with_data_outstanding_waits() {
+    let recorded = Recorded::with_windows(ALL, None, &[("cong_avoid", 0)]);
+    let cfg = recorded.config().with(|of| of.tail_loss_probe = false);
+    let mut pipe = recorded.pipe(cfg, 10).drop_data(&[9]);
+    pipe.finish();
+    assert_eq!(pipe.sender.timeouts(), 1);
 }
 
 /// Linux reads the window before the event: `tcp_cwnd_restart`.
