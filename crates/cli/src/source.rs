@@ -6,6 +6,7 @@ use crate::itself::loader;
 use forebay_record::RunStart;
 use forebay_scenario::model::Scenario;
 use forebay_scenario::{Error, LoadedScenario, Problem, around, nearest, presets};
+use forebay_study::about::changed_object;
 use std::io::Read;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -72,7 +73,10 @@ impl Input {
 pub fn recorded(dir: &Path, about: &RunStart) -> Result<Scenario, Failure> {
     let name = dir.join("resolved.toml");
     let loaded = loader().text::<&str>(&name.to_string_lossy(), &about.resolved_toml, &[])?;
-    Ok(loaded.scenario)
+    match changed_object(about, &loaded.scenario) {
+        Some(why) => Err(Failure::Input(format!("{}: {why}", dir.display()))),
+        None => Ok(loaded.scenario),
+    }
 }
 
 /// The key that `--capture` sets.
@@ -128,13 +132,13 @@ pub fn preset_text(name: &str) -> Result<&'static str, Failure> {
     if let Some(preset) = presets::preset(name) {
         return Ok(preset.text);
     }
-    if presets::SAMPLES.iter().any(|sample| sample.name == name) {
+    if presets::samples().any(|sample| sample.name == name) {
         return Err(Failure::Input(format!(
-            "{name} is files of another simulator; write them with \"forebay new {name} --out DIR\" and import them"
+            "{name} is several files; write them with \"forebay new {name} --out DIR\""
         )));
     }
     let known = presets::all().map(|preset| preset.name);
-    let known: Vec<&str> = known.chain(presets::SAMPLES.iter().map(|sample| sample.name)).collect();
+    let known: Vec<&str> = known.chain(presets::samples().map(|sample| sample.name)).collect();
     let same = known.iter().copied().find(|known| same_letters(known, name));
     let meant = same.or_else(|| nearest(&name.to_lowercase(), known.iter().copied()));
     let more = match meant {

@@ -12,13 +12,13 @@ use forebay_record::{
     FlowRow, IfExists, RunDir, RunRecord, RunStart, Status, Summary, Volatile, report,
 };
 use forebay_sim::Options;
-use forebay_study::about::is_under_python;
+use forebay_study::about::{changed_object, is_under_python};
 use forebay_study::expect::{Band, misses};
 use forebay_study::why::{WhyRequest, again};
 use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 /// Results of the seeds of a scenario.
@@ -28,6 +28,7 @@ pub struct Results {
     pub(crate) runs: Vec<RunRecord>,
     bands: Vec<Band>,
     laws: Vec<PythonLaw>, // that its flows were under
+    folder: PathBuf,      // in which files of the scenario are
     /// What a reader should know.
     #[pyo3(get)]
     pub(crate) warnings: Vec<String>,
@@ -45,8 +46,14 @@ impl Results {
         warnings: Vec<String>,
         wall_s: f64,
     ) -> Self {
-        let (laws, summary) = (Vec::new(), OnceLock::new());
-        Self { about, runs, bands, laws, warnings, wall_s, summary }
+        let (laws, folder, summary) = (Vec::new(), PathBuf::new(), OnceLock::new());
+        Self { about, runs, bands, laws, folder, warnings, wall_s, summary }
+    }
+
+    /// Results of a scenario whose files are in the folder of this file.
+    pub(crate) fn beside(self, place: &str) -> Self {
+        let folder = Path::new(place).parent().unwrap_or(Path::new("")).to_path_buf();
+        Self { folder, ..self }
     }
 
     /// Results of a run in which some flows were under laws in Python.
@@ -80,14 +87,15 @@ impl Results {
     fn open(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let read = py.detach(|| RunDir::load(&path));
         let (about, runs) = read.map_err(|error| errors::results(&error))?;
-        Ok(Self::new(about, runs, Vec::new(), Vec::new(), 0.0))
+        Ok(Self { folder: path, ..Self::new(about, runs, Vec::new(), Vec::new(), 0.0) })
     }
 
     /// Reads the seeds of a scenario that are in run directories of their own.
     #[staticmethod]
     fn open_all(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<Self> {
         let (about, runs) = py.detach(|| read_all(&paths))?;
-        Ok(Self::new(about, runs, Vec::new(), Vec::new(), 0.0))
+        let folder = paths.into_iter().next().unwrap_or_default();
+        Ok(Self { folder, ..Self::new(about, runs, Vec::new(), Vec::new(), 0.0) })
     }
 
     #[getter]
@@ -230,8 +238,12 @@ impl Results {
             raised.is() || asked.is_err_and(|error| signal.set(error).is_ok())
         };
         let rows = py.detach(|| {
-            let loaded = forebay_scenario::text("resolved.toml", &self.about.resolved_toml);
+            let name = self.folder.join("resolved.toml").display().to_string();
+            let loaded = forebay_scenario::text(&name, &self.about.resolved_toml);
             let mut scenario = loaded.map_err(|problems| errors::refused("", problems))?.scenario;
+            if let Some(why) = changed_object(&self.about, &scenario) {
+                return Err(errors::refused("", why));
+            }
             scenario.laws =
                 Python::attach(|py| law::with_python(py, &scenario.laws, &self.laws, &raised));
             again(&scenario, run, &wanted, Options::default(), &stop)

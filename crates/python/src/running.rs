@@ -269,7 +269,8 @@ pub(crate) fn run(
         py.detach(|| dir.finish(&runs, volatile)).map_err(|error| errors::results(&error))?;
     }
     let warnings = here.warnings.into_inner().unwrap_or_default();
-    Ok(Results::new(about, runs, bands, [warnings, stalls].concat(), wall_s).under(how.laws))
+    let results = Results::new(about, runs, bands, [warnings, stalls].concat(), wall_s);
+    Ok(results.under(how.laws).beside(place))
 }
 
 /// There is no flow that would be under a law in Python, which stands for `like`; of those that there are, these are the laws.

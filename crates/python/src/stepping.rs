@@ -157,7 +157,8 @@ impl Simulation {
         let about = about(&model, &loaded.expect);
         let stall = outcome.stall.map(|why| format!("seed {} stalled: {why}", self.seed));
         let warnings = outcome.warnings.into_iter().chain(stall).collect();
-        Ok(Results::new(about, vec![outcome.record], Vec::new(), warnings, 0.0))
+        let results = Results::new(about, vec![outcome.record], Vec::new(), warnings, 0.0);
+        Ok(results.beside(&self.scenario.place))
     }
 }
 

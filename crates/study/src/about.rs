@@ -9,7 +9,6 @@ use forebay_scenario::model::{
     NextHops, PoolThreshold, QueueLength, RdmaSettings, Recovery, Release, Routing, Scenario,
     Switch, TableFormat, Traffic, TransportKind,
 };
-use forebay_scenario::objects::BPF;
 use forebay_scenario::{Expect, resolved_with};
 use forebay_units::{Bytes, Time, human};
 
@@ -101,7 +100,7 @@ fn outside(scenario: &Scenario) -> Vec<String> {
     let named = laws.filter(|law| text.contains(&format!("law = {:?}", law.name())));
     let line = |law: &LawInfo| {
         if let Some((name, hash)) = objects(scenario).find(|(name, _)| *name == law.name()) {
-            return format!("# Law {name:?} is an object file. {hash}\n");
+            return format!("# Law {name:?} is an object file. {hash}.\n");
         }
         let (name, hash) = (law.name(), content_name(&[law.text()]));
         format!(
@@ -240,17 +239,35 @@ fn settings(scenario: &Scenario) -> Vec<(String, String)> {
         let what = format!("{}/{}, class {}, mss {}{own}", one.kind(), one.law, one.class, one.mss);
         (format!("transports.{name}"), what)
     });
-    let objects = objects(scenario).map(|(law, hash)| (format!("object of {law}"), hash));
+    let objects = objects(scenario).map(|(law, hash)| (object_of(law), hash));
     own.chain(named).chain(objects).collect()
+}
+
+/// Key of the setting that has the hash of a law's object.
+fn object_of(law: &str) -> String {
+    format!("object of {law}")
 }
 
 /// Laws from object files, and the hashes of the files.
 fn objects(scenario: &Scenario) -> impl Iterator<Item = (&str, String)> {
-    let laws = scenario.laws.outside().filter(|(_, law)| law.name().starts_with(BPF));
-    // The page of such a law says the hash of its object.
-    let hash =
-        |law: &LawInfo| law.help().find(|line| line.starts_with("SHA-256")).map(String::from);
-    laws.map(move |(_, law)| (law.name(), hash(law).unwrap_or_default()))
+    scenario
+        .laws
+        .outside()
+        .filter_map(|(_, law)| Some((law.name(), format!("SHA-256 {}", law.object()?))))
+}
+
+/// A sentence about the first law of a recorded run whose object file is another one now, as the scenario was read again.
+pub fn changed_object(about: &RunStart, scenario: &Scenario) -> Option<String> {
+    let recorded = |law: &str| {
+        let key = object_of(law);
+        about.settings.iter().find(|(of, _)| *of == key).map(|(_, hash)| hash)
+    };
+    objects(scenario).find_map(|(law, hash)| {
+        let then = recorded(law).filter(|then| **then != hash)?;
+        Some(format!(
+            "{law:?} is not the object of the run: {then} then, {hash} now; put the object of the run back"
+        ))
+    })
 }
 
 fn credits(switch: &Switch) -> String {

@@ -38,6 +38,10 @@ fn why_takes_the_object_in_the_folder_of_the_run() {
     let said = here.run(&["why", "r"]).ends(0);
     assert!(said.out.contains("FCT"), "{}", said.out);
     here.run(&["report", "r"]).ends(0);
+    put(&here, "reno", "r/cc.bpf.o");
+    let other = here.run(&["why", "r"]).ends(2);
+    let said = "\"bpf:cc.bpf.o\" is not the object of the run: SHA-256 ";
+    assert!(other.err.contains(said) && other.err.contains(" then, SHA-256 "), "{}", other.err);
 }
 
 #[test]
