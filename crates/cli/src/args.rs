@@ -273,12 +273,22 @@ pub struct New {
     /// Name of the example (see: forebay list presets)
     #[arg(default_value = "websearch")]
     pub preset: String,
+    /// As --out; an example of several files is a folder
+    #[arg(value_name = "PLACE", conflicts_with = "out")]
+    pub to: Option<PathBuf>,
     /// Write to this file instead of stdout
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
     /// Replace the file if it exists
     #[arg(long)]
     pub force: bool,
+}
+
+impl New {
+    /// File or folder to write.
+    pub fn place(&self) -> Option<&PathBuf> {
+        self.to.as_ref().or(self.out.as_ref())
+    }
 }
 
 #[derive(Clone, Debug, Args)]

@@ -45,7 +45,9 @@ fn examples() -> String {
     let groups = presets::GROUPS.iter().map(|group| {
         (group.title, group.presets.iter().map(|p| (p.name, p.title())).collect::<Vec<_>>())
     });
-    let groups: Vec<_> = groups.chain([("Files for forebay import", samples)]).collect();
+    let own = vec![(presets::BPF_LAW.name, presets::BPF_LAW.title)];
+    let folders = [("Files for forebay import", samples), ("A law of your own", own)];
+    let groups: Vec<_> = groups.chain(folders).collect();
     let names = groups.iter().flat_map(|(_, rows)| rows).map(|(name, _)| name.len());
     let width = names.max().unwrap_or(0);
     let mut text = String::new();

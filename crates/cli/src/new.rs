@@ -3,18 +3,18 @@
 use crate::args::New;
 use crate::failure::Failure;
 use crate::{say, source};
-use forebay_scenario::presets::{SAMPLES, Sample};
+use forebay_scenario::presets::{Sample, samples};
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 
 /// The verb.
 pub fn new(args: &New) -> Result<(), Failure> {
-    if let Some(sample) = SAMPLES.iter().find(|sample| sample.name == args.preset) {
+    if let Some(sample) = samples().find(|sample| sample.name == args.preset) {
         return files(sample, args);
     }
     let text = source::preset_text(&args.preset)?;
-    let Some(path) = &args.out else { return say::data(text) };
+    let Some(path) = args.place() else { return say::data(text) };
     write(path, text, args.force)?;
     say::note(&format!("wrote {}; next: forebay check {0}", path.display()));
     Ok(())
@@ -22,7 +22,7 @@ pub fn new(args: &New) -> Result<(), Failure> {
 
 /// Writes the files of a sample into a folder.
 fn files(sample: &Sample, args: &New) -> Result<(), Failure> {
-    let Some(folder) = &args.out else {
+    let Some(folder) = args.place() else {
         return Err(Failure::Input(format!(
             "{} is {} files; write --out DIR for the folder that takes them",
             sample.name,
@@ -34,7 +34,7 @@ fn files(sample: &Sample, args: &New) -> Result<(), Failure> {
         write(&folder.join(name), text, args.force)?;
     }
     let folder = folder.display().to_string();
-    say::note(&format!("wrote {folder}; next: forebay {}", sample.next.replace("DIR", &folder)));
+    say::note(&format!("wrote {folder}; next: {}", sample.next.replace("DIR", &folder)));
     Ok(())
 }
 

@@ -31,14 +31,14 @@ impl Preset {
     }
 }
 
-/// Files of another simulator to try `forebay import` with.
+/// Files that `forebay new` writes into a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
     /// Name.
     pub name: &'static str,
     /// What they are, for people.
     pub title: &'static str,
-    /// The command that imports them, for a folder of this name.
+    /// The command to go on with, for the folder DIR.
     pub next: &'static str,
     /// Names and texts of the files.
     pub files: &'static [(&'static str, &'static str)],
@@ -50,24 +50,44 @@ macro_rules! samples {
     };
 }
 
-/// All of them.
+/// A congestion control in C for Linux, with what it takes to compile it and to run it here.
+pub const BPF_LAW: Sample = Sample {
+    name: "bpf-law",
+    title: "A congestion control in C, compiled for Linux and run here.",
+    next: "make -C DIR && forebay run DIR/try.toml",
+    files: &[
+        ("halve.bpf.c", include_str!("../../bpf/c/halve.bpf.c")),
+        ("tcp.h", include_str!("../../bpf/c/tcp.h")),
+        ("kernel.h", include_str!("../../bpf/c/kernel.h")),
+        ("Makefile", include_str!("../samples/bpf-law/Makefile")),
+        ("README.md", include_str!("../samples/bpf-law/README.md")),
+        ("try.toml", include_str!("../samples/bpf-law/try.toml")),
+    ],
+};
+
+/// Everything that is several files.
+pub fn samples() -> impl Iterator<Item = &'static Sample> {
+    SAMPLES.iter().chain([&BPF_LAW])
+}
+
+/// Files of other simulators to try `forebay import` with.
 pub const SAMPLES: &[Sample] = &[
     Sample {
         name: "import-hpcc",
         title: "Config, topology and flows of the public HPCC simulator (ns-3).",
-        next: "import ns3-hpcc --config DIR/config.txt --out mine --start-at 0s",
+        next: "forebay import ns3-hpcc --config DIR/config.txt --out mine --start-at 0s",
         files: samples!("hpcc/": "config.txt" "topology.txt" "flow.txt"),
     },
     Sample {
         name: "import-htsim",
         title: "Connection matrices and a topology of csg-htsim.",
-        next: "import htsim DIR/permutation.cm --topology DIR/leaf-spine.topo --out mine",
+        next: "forebay import htsim DIR/permutation.cm --topology DIR/leaf-spine.topo --out mine",
         files: samples!("htsim/": "permutation.cm" "leaf-spine.topo" "incast.cm"),
     },
     Sample {
         name: "import-cdf",
         title: "Flow sizes and their probabilities.",
-        next: "import cdf DIR/sizes.txt --out mine",
+        next: "forebay import cdf DIR/sizes.txt --out mine",
         files: samples!("": "sizes.txt"),
     },
 ];

@@ -28,11 +28,13 @@ fn every_preset_can_be_written_checked_and_named() {
     let listed = here.run(&["list", "presets"]).ends(0).out;
     assert!(listed.starts_with("First steps\n  websearch "), "{listed}");
     let (scenarios, samples) = listed.split_once("\n\nFiles for forebay import\n").unwrap();
+    let (samples, own) = samples.split_once("\n\nA law of your own\n").unwrap();
     let names = |text: &str| -> Vec<String> {
         let rows = text.lines().filter(|line| line.starts_with("  "));
         rows.map(|line| line.split_whitespace().next().unwrap().to_string()).collect()
     };
     assert!(names(scenarios).len() >= 40 && names(samples).len() == 3, "{listed}");
+    assert_eq!(names(own), ["bpf-law"], "{listed}");
     for name in ["pfc-storm", "rdma-websearch", "tcp-beside-rdma", "carc-slow-consumer", "homa-rpc"]
     {
         assert!(names(scenarios).iter().any(|known| known == name), "{name}: {listed}");
@@ -89,6 +91,27 @@ fn samples_of_other_simulators_are_imported_by_the_command_that_is_said() {
         let again = here.run(&["new", name, "--out", "files"]).ends(2);
         assert!(again.err.contains("exists; name another file"), "{}", again.err);
     }
+}
+
+/// A folder that clang compiles, and whose scenario runs.
+#[test]
+fn new_bpf_law_writes_a_folder_that_compiles_and_runs() {
+    let here = Scratch::new();
+    let wrote = here.run(&["new", "bpf-law", "mine"]).ends(0);
+    assert!(wrote.err.contains("next: make -C mine && forebay run mine/try.toml"), "{}", wrote.err);
+    for tool in ["clang", "make"] {
+        if std::process::Command::new(tool).arg("--version").output().is_err() {
+            println!("skipped: {tool} is not installed");
+            return;
+        }
+    }
+    let mut make = std::process::Command::new("make");
+    let made = make.args(["-C", "mine"]).current_dir(&here.path).output().unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let page = here.run(&["laws", "bpf:mine/halve.bpf.o"]).ends(0);
+    assert!(page.out.contains("forebay_halve") && page.out.contains("keep"), "{}", page.out);
+    here.run(&["run", "mine/try.toml", "--out", "r", "--quiet"]).ends(0);
+    assert!(here.read("r/manifest.json").contains("object of bpf:halve.bpf.o"));
 }
 
 #[test]
