@@ -7,7 +7,7 @@
     reason = "names for the worker to find functions by; each is exported once, and takes and returns numbers only"
 )]
 
-use crate::play::{Play, load};
+use crate::play::{Files, Play, load};
 use crate::said::{check, edited, presets_as_json};
 use serde_json::{Value, json};
 use std::cell::RefCell;
@@ -15,6 +15,7 @@ use std::cell::RefCell;
 #[derive(Default)]
 struct Instance {
     input: Vec<u8>,
+    files: Files,
     play: Option<Play<'static>>,
 }
 
@@ -72,9 +73,20 @@ extern "C" fn presets() {
 /// What is wrong with a text, or what it asks for. Input: the text, then keys whose values are wanted.
 #[unsafe(no_mangle)]
 extern "C" fn checked() {
-    answer(|_, texts| {
+    answer(|instance, texts| {
         let (text, keys) = texts.split_first().unwrap_or((&"", &[]));
-        check(text, keys.iter().copied())
+        check(text, keys.iter().copied(), &instance.files)
+    });
+}
+
+/// Takes a file that scenarios may name. Input: its name, a zero byte, its bytes.
+#[unsafe(no_mangle)]
+extern "C" fn file() {
+    with(|instance| {
+        let input = std::mem::take(&mut instance.input);
+        let end = input.iter().position(|byte| *byte == 0).unwrap_or(input.len());
+        let name = String::from_utf8_lossy(&input[..end]);
+        instance.files.give(&name, input.get(end + 1..).unwrap_or_default());
     });
 }
 
@@ -96,7 +108,7 @@ extern "C" fn changed() {
 extern "C" fn start() {
     answer(|instance, texts| {
         let text = texts.first().unwrap_or(&"");
-        let loaded = match load(text) {
+        let loaded = match load(text, &instance.files) {
             Ok(loaded) => loaded,
             Err(problems) => return json!({ "problems": problems }),
         };

@@ -10,7 +10,7 @@ mod play;
 pub mod presets;
 mod said;
 
-pub use play::Play;
+pub use play::{Files, Play};
 pub use said::{check, edited, presets_as_json};
 
 /// What an editor's text is called in sentences about it.

@@ -10,16 +10,31 @@ use forebay_sim::{IntervalBaseline, Options, Simulation, Watch};
 use forebay_study::estimate::Estimate;
 use forebay_units::{Time, human};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// Beyond this a page would stand still for minutes, and the browser end it.
 const MOST_MEMORY: f64 = 1.2e9;
 /// A picture of more is a grey area.
 const MOST_HOSTS: usize = 4096;
 
-/// Reads a scenario's text; files are out of reach.
-pub(crate) fn load(text: &str) -> Result<LoadedScenario, Vec<Value>> {
-    let none = |_: &str| Err("cannot be read in a browser; write the values here instead".into());
-    text_from::<&str>(NAME, text, &[], &none).map_err(|error| {
+/// Files that the page was given: objects of congestion controls, by the names in `law = "bpf:NAME"`.
+#[derive(Clone, Debug, Default)]
+pub struct Files(BTreeMap<String, Vec<u8>>);
+
+impl Files {
+    /// A file, which replaces an earlier one of its name.
+    pub fn give(&mut self, name: &str, bytes: &[u8]) {
+        self.0.insert(name.into(), bytes.to_vec());
+    }
+}
+
+/// Reads a scenario's text; other files than these are out of reach.
+pub(crate) fn load(text: &str, files: &Files) -> Result<LoadedScenario, Vec<Value>> {
+    let read = |name: &str| {
+        let none = "cannot be read in a browser; write its values here, or choose the object of a law below the scenario";
+        files.0.get(name).cloned().ok_or_else(|| none.to_string())
+    };
+    text_from::<&str>(NAME, text, &[], &read).map_err(|error| {
         let problem = |problem: &forebay_scenario::Problem| {
             let place = problem.place.strip_prefix(NAME).unwrap_or_default();
             let mut numbers = place.split(':').skip(1).map(|n| n.parse::<usize>().unwrap_or(1));

@@ -1,17 +1,17 @@
 //! Answers about texts: what is wrong with one, what it asks for, one with another value, and the presets.
 
-use crate::play::{load, too_much};
+use crate::play::{Files, load, too_much};
 use crate::presets::{Control, PRESETS};
 use forebay_scenario::edit::{value_at, with_value, without};
 use forebay_scenario::plan::Plan;
 use forebay_study::estimate::{Estimate, overflow};
 use serde_json::{Value, json};
 
-/// What is wrong with a text, or what it asks for; and the values of `keys` as it has them.
-pub fn check<'k>(text: &str, keys: impl Iterator<Item = &'k str>) -> Value {
+/// What is wrong with a text that may name these files, or what it asks for; and the values of `keys` as it has them.
+pub fn check<'k>(text: &str, keys: impl Iterator<Item = &'k str>, files: &Files) -> Value {
     let values: serde_json::Map<String, Value> =
         keys.map(|key| (key.to_string(), json!(value_at(text, key)))).collect();
-    match load(text) {
+    match load(text, files) {
         Err(problems) => json!({ "problems": problems, "values": values }),
         Ok(loaded) => {
             let scenario = &loaded.scenario;

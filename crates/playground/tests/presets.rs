@@ -1,7 +1,7 @@
 //! Presets: every value that a control offers makes a scenario that runs, and a run that is watched has the digest of one that is not.
 
 use forebay_playground::presets::{Control, PRESETS};
-use forebay_playground::{Play, check, edited};
+use forebay_playground::{Files, Play, check, edited};
 use forebay_scenario::text;
 use forebay_sim::{Options, Watch, simulate};
 
@@ -16,18 +16,18 @@ fn options(control: &Control) -> (&'static str, Vec<&'static str>) {
 fn every_value_of_every_control_makes_a_scenario() {
     for preset in PRESETS {
         for (key, values) in preset.controls.iter().map(options) {
-            let written = check(preset.text, [key].into_iter());
+            let written = check(preset.text, [key].into_iter(), &Files::default());
             let written = written["values"][key].as_str().unwrap_or_default();
             let known = values.contains(&written);
             assert!(known, "{}: {key}: the preset itself has {written:?}", preset.name);
             for value in values {
                 let text = edited(preset.text, [(key, value)].into_iter()).expect(key);
-                let said = check(&text, [key].into_iter());
+                let said = check(&text, [key].into_iter(), &Files::default());
                 assert!(said.get("problems").is_none(), "{}: {key} = {value}: {said}", preset.name);
                 assert_eq!(said["too_much"].as_str(), None, "{}: {key} = {value}", preset.name);
                 assert_eq!(said["values"][key].as_str().unwrap_or_default(), value);
                 let back = edited(&text, [(key, written)].into_iter()).expect(key);
-                let again = check(&back, [key].into_iter());
+                let again = check(&back, [key].into_iter(), &Files::default());
                 assert_eq!(again["values"][key].as_str().unwrap_or_default(), written);
             }
         }
@@ -86,12 +86,32 @@ fn a_slow_server_doubles_the_time_of_all_and_the_run_says_so() {
 #[test]
 fn mistakes_have_a_line_and_a_column() {
     let text = PRESETS[0].text.replace("fan_in = 32", "fan_inn = 32");
-    let said = check(&text, ["traffic[0].fan_in"].into_iter());
+    let said = check(&text, ["traffic[0].fan_in"].into_iter(), &Files::default());
     let line = text.lines().position(|line| line.starts_with("fan_inn")).expect("it is there") + 1;
     let problem = &said["problems"][0];
     assert_eq!((&problem["line"], &problem["column"]), (&line.into(), &1.into()), "{said}");
     assert!(problem["text"].as_str().is_some_and(|text| text.contains("fan_in")), "{said}");
     let file = edited(PRESETS[1].text, [("traffic[0].sizes", "\"mine.csv\"")].into_iter());
-    let said = check(&file.expect("a text"), [].into_iter());
+    let said = check(&file.expect("a text"), [].into_iter(), &Files::default());
     assert!(said["problems"][0]["text"].as_str().is_some_and(|t| t.contains("browser")), "{said}");
+}
+
+#[test]
+fn an_object_that_the_page_was_given_is_a_law() {
+    let preset = PRESETS.iter().find(|of| of.name == "incast").expect("there is one");
+    let law = [("transport.law", "\"bpf:cc.bpf.o\"")];
+    let text = edited(preset.text, law.into_iter()).expect("a text");
+    let mut files = Files::default();
+    let said = check(&text, [].into_iter(), &files);
+    let problem = said["problems"][0]["text"].as_str().unwrap_or_default();
+    assert!(problem.contains("cc.bpf.o cannot be read in a browser"), "{said}");
+    files.give("cc.bpf.o", include_bytes!("../../bpf/obj/halve.bpf.o"));
+    let said = check(&text, [].into_iter(), &files);
+    assert_eq!(said.get("problems"), None, "{said}");
+    files.give("cc.bpf.o", b"other");
+    let said = check(&text, [].into_iter(), &files);
+    assert!(
+        said["problems"][0]["text"].as_str().is_some_and(|t| t.contains("no object")),
+        "{said}"
+    );
 }

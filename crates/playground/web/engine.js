@@ -2,10 +2,18 @@
 
 let module, answering, waiting = new Map(), last = 0, running;
 
+const files = new Map(); // that scenarios may name
+
 function worker() {
   const made = new Worker("worker.js");
-  made.postMessage({ module });
+  made.postMessage({ module, files: [...files.values()] });
   return made;
+}
+
+// Has scenarios name this file from now on.
+export function give(name, bytes) {
+  files.set(name, { name, bytes });
+  answering.postMessage({ files: [files.get(name)] });
 }
 
 export async function load() {

@@ -145,6 +145,21 @@ function refuse(why) {
   $("refused").textContent = why || "";
 }
 
+// The object file of a congestion control becomes the law.
+async function takeObject() {
+  const file = $("object").files[0];
+  if (!file) return;
+  engine.give(file.name, await file.arrayBuffer());
+  const had = (await engine.ask("checked", [text.value, "transport.params"])).values["transport.params"];
+  const others = had ? ["transport.params", ""] : []; // parameters of another law
+  const answer = await engine.ask("changed", [text.value, ...others, "transport.law", JSON.stringify("bpf:" + file.name)]);
+  if (answer.error) return refuse(answer.error);
+  changes = null;
+  offer(null);
+  text.value = answer.text;
+  await start();
+}
+
 // Runs
 
 async function start() {
@@ -485,6 +500,7 @@ function listen() {
   $("next").addEventListener("click", () => { stop(); at = Math.round(at) + 1; move(); });
   scrub.addEventListener("input", () => { stop(); at = Number(scrub.value); move(); });
   $("run").addEventListener("click", start);
+  $("object").addEventListener("change", takeObject);
   let typing;
   text.addEventListener("input", () => { changes = null; offer(null); clearTimeout(typing); typing = setTimeout(check, 200); });
   text.addEventListener("scroll", () => { $("gutter").scrollTop = text.scrollTop; });

@@ -11,6 +11,15 @@ function ask(what, texts) {
   return JSON.parse(new TextDecoder().decode(output()));
 }
 
+// A file that scenarios may name.
+function take({ name, bytes }) {
+  const first = new TextEncoder().encode(name + "\0");
+  const at = core.input(first.length + bytes.byteLength);
+  new Uint8Array(core.memory.buffer, at, first.length).set(first);
+  new Uint8Array(core.memory.buffer, at + first.length, bytes.byteLength).set(new Uint8Array(bytes));
+  core.file();
+}
+
 function output() {
   return new Uint8Array(core.memory.buffer, core.output(), core.output_bytes()).slice();
 }
@@ -53,6 +62,7 @@ function run(text) {
 onmessage = async ({ data }) => {
   try {
     if (data.module) core = (await WebAssembly.instantiate(data.module, {})).exports;
+    for (const file of data.files || []) take(file);
     if (data.ask) postMessage({ id: data.id, answer: ask(data.ask, data.texts) });
     if (data.run !== undefined) run(data.run);
   } catch (error) {

@@ -169,9 +169,9 @@ pub fn text_from<S: AsRef<str>>(
     name: &str,
     text: &str,
     sets: &[(S, S)],
-    read: &dyn Fn(&str) -> Result<String, String>,
+    read: &dyn Fn(&str) -> Result<Vec<u8>, String>,
 ) -> Result<LoadedScenario, Error> {
-    let read = |file: &str, _: u64| read(file).map(String::into_bytes);
+    let read = |file: &str, _: u64| read(file);
     read_text(&Laws::built_in(), name, text, sets, &read)
 }
 

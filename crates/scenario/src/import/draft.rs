@@ -155,7 +155,8 @@ impl Draft {
 pub(super) fn read_back(files: &[(String, String)]) -> Result<LoadedScenario, Error> {
     let find = |name: &str| {
         let found = files.iter().find(|(file, _)| file == name);
-        found.map(|(_, text)| text.clone()).ok_or_else(|| "is missing; check the path".to_string())
+        let bytes = found.map(|(_, text)| text.clone().into_bytes());
+        bytes.ok_or_else(|| "is missing; check the path".to_string())
     };
     crate::load::text_from::<&str>(&files[0].0, &files[0].1, &[], &find)
 }

@@ -571,7 +571,7 @@ fn a_recorded_trace_is_read_as_steps() {
                         [[traffic]]\nkind = \"long\"\nfrom = \"host[0]\"\nto = \"host[1]\"\n";
         let read = |file: &str| {
             assert_eq!(file, "trace/signals.csv");
-            Ok(text.clone())
+            Ok(text.clone().into_bytes())
         };
         let loaded = forebay_scenario::text_from::<&str>("t.toml", scenario, &[], &read);
         let trace = |loaded: forebay_scenario::LoadedScenario| {
