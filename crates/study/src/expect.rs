@@ -1,16 +1,14 @@
 //! `[[expect]]`: bands that results must lie in, read before the run and held against it afterwards.
 
-use crate::metrics::{self, Metric};
+use crate::formula::{Formula, NoValue, Runs, SingleScenario, SummaryOfRuns, is_by_host};
 use forebay_record::judge::{self, JudgedValue};
-use forebay_record::{CollectiveRow, FlowRow, RunRecord, RunStart, Summary};
-use forebay_scenario::expect::{Condition, Expect, Operand, Rows};
-use forebay_scenario::plan::matches;
-use std::cmp::Ordering;
+use forebay_record::{RunRecord, RunStart, Summary};
+use forebay_scenario::expect::{Expect, Rows};
 
-/// A band whose names have been understood.
+/// A band whose formula has been understood.
 pub struct Band {
     expect: Expect,
-    metric: Metric,
+    formula: Formula,
 }
 
 /// What cannot be understood, one line each.
@@ -35,67 +33,39 @@ pub fn bands(place: &str, expect: &[Expect]) -> Result<Vec<Band>, Problems> {
 }
 
 fn band(expect: &Expect) -> Result<Band, (&'static str, String)> {
-    let metric = metrics::by_name(&expect.metric).ok_or_else(|| {
-        let text = "is not a metric; see \"forebay list metrics\", for instance flows.slowdown.p99";
-        ("metric", format!("\"{}\" {text}", expect.metric))
-    })?;
+    let formula = Formula::of_run(&expect.metric)
+        .map_err(|text| ("metric", format!("\"{}\" {text}", expect.metric)))?;
     if let Some(rows) = &expect.rows {
-        cannot_choose(rows, &metric).map_or(Ok(()), |text| Err(("where", text.into())))?;
+        cannot_choose(rows, &formula).map_or(Ok(()), |text| Err(("where", text.into())))?;
     }
-    Ok(Band { expect: expect.clone(), metric })
+    Ok(Band { expect: expect.clone(), formula })
 }
 
-/// Why a `where` does not choose what a metric is of, if so.
-fn cannot_choose(rows: &Rows, metric: &Metric) -> Option<&'static str> {
-    let by_host = |one: &Condition| of_collective(one, &CollectiveRow::default()).is_none();
-    match (metric.of_flows, metric.is_of_collectives()) {
-        (true, _) => None,
-        (_, true) => rows.conditions().iter().any(by_host).then_some(
+/// Why a `where` does not choose what a formula is of, if so.
+fn cannot_choose(rows: &Rows, formula: &Formula) -> Option<&'static str> {
+    match (formula.is_of_flows(), formula.is_of_collectives()) {
+        (_, true) => rows.conditions().iter().any(is_by_host).then_some(
             "names src or dst, which a collective does not have; compare traffic, start or size",
         ),
+        (true, _) => None,
         _ => Some("chooses flows or collectives, and this metric is of neither; leave it out"),
     }
-}
-
-/// Whether a condition holds for a collective; `None` if it is about what only flows have.
-fn of_collective(condition: &Condition, of: &CollectiveRow) -> Option<bool> {
-    let order = match &condition.value {
-        Operand::Size(size) => of.bytes.cmp(size),
-        Operand::Start(start) => of.start.cmp(start),
-        Operand::Traffic(traffic) => u64::from(of.traffic).cmp(traffic),
-        Operand::Source(_) | Operand::Destination(_) => return None,
-    };
-    Some(condition.operator.holds(order))
-}
-
-/// Whether a condition holds for a flow between these hosts.
-fn holds(condition: &Condition, flow: &FlowRow, hosts: &[String]) -> bool {
-    let named = |pattern: &str, host: u32| {
-        if matches(pattern, &hosts[host as usize]) { Ordering::Equal } else { Ordering::Less }
-    };
-    condition.operator.holds(match &condition.value {
-        Operand::Size(size) => flow.size.cmp(size),
-        Operand::Start(start) => flow.start.cmp(start),
-        Operand::Traffic(traffic) => u64::from(flow.traffic).cmp(traffic),
-        Operand::Source(pattern) => named(pattern, flow.src),
-        Operand::Destination(pattern) => named(pattern, flow.dst),
-    })
 }
 
 impl Band {
     /// A sentence if the result is outside, or is not there.
     pub fn miss(&self, about: &RunStart, summary: &Summary, runs: &[RunRecord]) -> Option<String> {
         let name = &self.expect.metric;
-        let (value, what) = match &self.expect.rows {
-            Some(rows) => (
-                self.metric.value(&Summary::of(about, &chosen(rows.conditions(), runs))),
-                format!("{name} where {}", rows.text()),
-            ),
-            None => (self.metric.value(summary), name.clone()),
+        let (rows, what) = match &self.expect.rows {
+            Some(rows) => (rows.conditions(), format!("{name} where {}", rows.text())),
+            None => (&[][..], name.clone()),
         };
-        let Some(value) = value.mean else {
-            let of = if self.metric.is_of_collectives() { "collective" } else { "flow" };
-            return Some(format!("{what} has no value: no such {of} completed"));
+        let summary = SummaryOfRuns::Given(summary);
+        let runs = SingleScenario(Runs { about, records: runs, windows: &[], summary });
+        let value = match self.formula.value(&runs, rows) {
+            Ok(found) => found.value,
+            Err(NoValue::Missing(why)) => return Some(format!("{what} {why}")),
+            Err(NoValue::Empty) => return Some(format!("{what} has no value: it is 0 over 0")),
         };
         let band = judge::Band { least: self.expect.min, most: self.expect.max };
         match band.judge(value) {
@@ -113,26 +83,6 @@ impl Band {
             }
         }
     }
-}
-
-/// The simulations with only the flows and collectives for which all conditions hold.
-fn chosen(conditions: &[Condition], runs: &[RunRecord]) -> Vec<RunRecord> {
-    let counts =
-        |flow: &FlowRow, hosts: &[String]| conditions.iter().all(|one| holds(one, flow, hosts));
-    let is_chosen =
-        |row: &CollectiveRow| conditions.iter().all(|one| of_collective(one, row).unwrap_or(false));
-    let of = |run: &RunRecord| RunRecord {
-        seed: run.seed,
-        hosts: run.hosts.clone(),
-        flows: run.flows.iter().filter(|flow| counts(flow, &run.hosts)).copied().collect(),
-        collectives: run.collectives.iter().filter(|row| is_chosen(row)).copied().collect(),
-        end: run.end,
-        interrupted: run.interrupted,
-        totals: run.totals,
-        digest: run.digest,
-        ..RunRecord::default()
-    };
-    runs.iter().map(of).collect()
 }
 
 /// Four digits, and more as long as the value would look as if it kept to the bound.
@@ -156,6 +106,7 @@ pub fn misses(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use forebay_record::{CollectiveRow, FlowRow};
     use forebay_units::{Bytes, Span, Time};
 
     fn expect(metric: &str, rows: Option<&str>, min: Option<f64>, max: Option<f64>) -> Expect {
@@ -245,9 +196,25 @@ mod tests {
     }
 
     #[test]
+    fn a_band_may_hold_a_formula_over_metrics_and_flows() {
+        let ratio = "max(flows.slowdown) / min(flows.slowdown)";
+        assert_eq!(missed(expect(ratio, None, Some(25.0), Some(25.0))), None);
+        let some = Some("size < 100KB");
+        assert_eq!(missed(expect(ratio, some, Some(2.0), Some(2.0))), None);
+        assert_eq!(
+            missed(expect("drops / marks", None, Some(0.0), None)).unwrap(),
+            "drops / marks has no value: it is 0 over 0"
+        );
+    }
+
+    #[test]
     fn what_cannot_be_understood_is_said_before_the_run() {
         for (metric, rows, says) in [
             ("flows.slowness", None, "expect[0].metric: \"flows.slowness\" is not a metric"),
+            ("drops +", None, "\"drops +\" lacks a value at character 8; write"),
+            ("1 + flows.slowness", None, "has \"flows.slowness\", which is not a metric"),
+            ("flows.slowdown", None, "\"flows.slowdown\" is a list; write"),
+            ("window.seconds", None, "which is known of the experiments of a suite only"),
             ("drops", Some("size < 1KB"), "this metric is of neither"),
             (
                 "collective.busbw_gbps",

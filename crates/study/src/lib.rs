@@ -1,5 +1,6 @@
 //! What surrounds the simulations of a scenario: the points and runs of a sweep, runs compared, seeds side by side, what a run will cost, how
-//! far it is, which bands its results must lie in, which numbers a summary has, and what a run directory says about it.
+//! far it is, which bands its results must lie in, which numbers a summary has, formulas over these numbers, and what a run directory
+//! says about it.
 //!
 //! Invariants: nothing here reads a file, a clock or the machine, so that a browser and other languages can use it; the
 //! caller hands over what was read, or a reader, a writer and a clock ([`Surroundings`], [`sweep::Store`]).
@@ -8,6 +9,7 @@ pub mod about;
 pub mod compare;
 pub mod estimate;
 pub mod expect;
+pub mod formula;
 pub mod hash;
 pub mod metrics;
 mod pace;

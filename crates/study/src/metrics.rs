@@ -342,10 +342,18 @@ fn port_total(summary: &Summary, counter: &str) -> f64 {
     summary.network.port_totals.get(counter).copied().unwrap_or(0) as f64
 }
 
-const COUNTS: [NamedMetric<Count>; 22] = [
+const COUNTS: [NamedMetric<Count>; 23] = [
     ("drops", "packets refused for lack of buffer, over all seeds", |s| {
         s.network.dropped_packets as f64
     }),
+    (
+        "total_losses",
+        "packets lost for whatever reason at any port, NICs included, over all seeds: buffers, faults, lossless ports",
+        |s| {
+            let counters = ["dropped_packets", "lost_packets", "lossless_drops"];
+            counters.into_iter().map(|counter| port_total(s, counter)).sum()
+        },
+    ),
     ("marks", "packets that got a congestion mark, over all seeds", |s| {
         s.network.marked_packets as f64
     }),

@@ -1,0 +1,328 @@
+//! Columns: lists of numbers of runs, by name.
+
+use forebay_record::{CollectiveRow, FlowRow, PortRow, RunRecord};
+use forebay_scenario::expect::{Condition, Operand};
+use forebay_scenario::plan::matches;
+use forebay_sim::{Inspection, PortState, SenderState};
+use forebay_units::Time;
+use std::cmp::Ordering;
+
+/// How things stood in one simulation when its measured part began, at some looks, and at its end.
+#[derive(Clone, Debug)]
+pub struct Window {
+    /// At the end of the warm-up.
+    pub before: Inspection,
+    /// Some instants after it, in order.
+    pub looks: Vec<Inspection>,
+    /// At the end of the run.
+    pub after: Inspection,
+    /// Seconds from the end of the warm-up to `stop.time`.
+    pub seconds: f64,
+    /// Names of nodes: hosts, then switches.
+    pub names: Vec<String>,
+}
+
+/// A list of numbers of each run. Its order is that of the tables of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Column {
+    /// `flows.NAME`: flows with an end that began after the warm-up.
+    Flows(&'static str),
+    /// `port(NODE->PEER).NAME`: over the whole run. `*` stands for an index.
+    Port(String, &'static str),
+    /// `window.seconds`: length of the measured part, one number.
+    Seconds,
+    /// `window.flows.NAME`: flows that are not over at the end, in the measured part.
+    WindowFlows(&'static str),
+    /// `window.port(NODE->PEER).NAME`: in the measured part.
+    WindowPort(String, &'static str),
+    /// `window.host(NAME).NAME`: in the measured part.
+    WindowHost(String, &'static str),
+    /// `window.series(NAME)`: samples of a series in the measured part.
+    Series(String),
+    /// `window.times(NAME)`: seconds at which a series was sampled in the measured part.
+    Times(String),
+    /// `looks.port(NODE->PEER).NAME` or `looks.ports.NAME`: at each look, ports within it.
+    LookPort(String, &'static str),
+    /// `looks.host(NAME).NAME`: at each look, hosts within it.
+    LookHost(String, &'static str),
+}
+
+/// A pattern that all ports match.
+const ALL_PORTS: &str = "";
+
+type Of<T> = (&'static str, fn(&T) -> u64);
+
+/// Of a flow and the end of its run.
+type OfFlow = (&'static str, fn(&FlowRow, Time) -> f64);
+
+/// Of flows.
+const FLOWS: [OfFlow; 7] = [
+    // FCT; of a flow that is not over, its age.
+    ("elapsed_s", elapsed),
+    // FCT of the same flow alone.
+    ("ideal_s", |flow, _| flow.ideal.as_secs_f64()),
+    ("slowdown", |flow, end| {
+        flow.slowdown().unwrap_or_else(|| elapsed(flow, end) / flow.ideal.as_secs_f64())
+    }),
+    // When the sender had its last ACK; infinite if it has not.
+    ("acked_at_s", |flow, _| flow.acked.map_or(f64::INFINITY, Time::as_secs_f64)),
+    ("start_s", |flow, _| flow.start.as_secs_f64()),
+    ("size_bytes", |flow, _| flow.size.get() as f64),
+    ("retransmits", |flow, _| f64::from(flow.retransmits)),
+];
+
+fn elapsed(flow: &FlowRow, end: Time) -> f64 {
+    flow.fct().unwrap_or_else(|| end.since(flow.start)).as_secs_f64()
+}
+
+/// Of ports over the whole run.
+const PORTS: [Of<PortRow>; 8] = [
+    ("max_queue_bytes", |port| port.max_queue.get()),
+    ("tx_packets", |port| port.tx_packets),
+    ("tx_bytes", |port| port.tx_bytes.get()),
+    ("dropped_packets", |port| port.dropped_packets),
+    ("marked_packets", |port| port.marked_packets),
+    ("trimmed_packets", |port| port.trimmed_packets),
+    ("pause_frames_sent", |port| port.pause_frames_sent),
+    ("lossless_drops", |port| port.lossless_drops),
+];
+
+/// Counters of ports, since the end of the warm-up.
+const COUNTERS: [Of<PortState>; 6] = [
+    ("tx_packets", |port| port.counters.tx_packets),
+    ("tx_bytes", |port| port.counters.tx_bytes),
+    ("dropped_packets", |port| port.counters.dropped_packets),
+    ("lost_packets", |port| port.counters.lost_packets),
+    ("marked_packets", |port| port.counters.marked_packets),
+    ("trimmed_packets", |port| port.counters.trimmed_packets),
+];
+
+/// Ports as they are at one instant.
+const STATES: [Of<PortState>; 2] = [
+    ("queue_bytes", |port| port.queue),
+    // 1 if it has paused its peer.
+    ("pauses_peer", |port| u64::from(port.pausing_peer != 0)),
+];
+
+/// Of flows that are not over, since the end of the warm-up.
+const SENDERS: [Of<SenderState>; 2] =
+    [("acked_bytes", |sender| sender.acked), ("retransmits", |sender| sender.retransmits)];
+
+/// Of hosts, since the end of the warm-up: payload that their applications got, and bytes that their NICs have sent.
+const HOSTS: [&str; 2] = ["delivered_bytes", "sent_bytes"];
+
+/// A step of a path, `window` or `port(tor->host[0])`: name and argument.
+pub(super) type Step = (String, Option<String>);
+
+fn named<T>(table: &[(&'static str, T)], name: &str) -> Option<&'static str> {
+    table.iter().map(|row| row.0).find(|known| *known == name)
+}
+
+fn read<T: Copy>(table: &[(&'static str, T)], name: &str) -> Option<T> {
+    table.iter().find(|row| row.0 == name).map(|row| row.1)
+}
+
+/// Whether all conditions hold for a flow between these hosts.
+pub(super) fn chosen_flow(conditions: &[Condition], flow: &FlowRow, hosts: &[String]) -> bool {
+    conditions.iter().all(|condition| holds(condition, flow, hosts))
+}
+
+/// Whether all conditions hold for a collective. None that is about hosts does.
+pub(super) fn chosen_collective(conditions: &[Condition], of: &CollectiveRow) -> bool {
+    conditions.iter().all(|condition| {
+        condition.operator.holds(match &condition.value {
+            Operand::Size(size) => of.bytes.cmp(size),
+            Operand::Start(start) => of.start.cmp(start),
+            Operand::Traffic(traffic) => u64::from(of.traffic).cmp(traffic),
+            Operand::Source(_) | Operand::Destination(_) => return false,
+        })
+    })
+}
+
+/// Whether a condition is about the hosts of a flow, which a collective does not have.
+pub(crate) fn is_by_host(condition: &Condition) -> bool {
+    matches!(condition.value, Operand::Source(_) | Operand::Destination(_))
+}
+
+fn holds(condition: &Condition, flow: &FlowRow, hosts: &[String]) -> bool {
+    let named = |pattern: &str, host: u32| {
+        if matches(pattern, &hosts[host as usize]) { Ordering::Equal } else { Ordering::Less }
+    };
+    condition.operator.holds(match &condition.value {
+        Operand::Size(size) => flow.size.cmp(size),
+        Operand::Start(start) => flow.start.cmp(start),
+        Operand::Traffic(traffic) => u64::from(flow.traffic).cmp(traffic),
+        Operand::Source(pattern) => named(pattern, flow.src),
+        Operand::Destination(pattern) => named(pattern, flow.dst),
+    })
+}
+
+impl Column {
+    /// The column of this path.
+    pub(super) fn of(path: &[Step]) -> Option<Self> {
+        let steps: Vec<(&str, Option<&str>)> =
+            path.iter().map(|(name, argument)| (name.as_str(), argument.as_deref())).collect();
+        let host = |name: &str| HOSTS.into_iter().find(|known| *known == name);
+        Some(match steps[..] {
+            [("flows", None), (name, None)] => Self::Flows(named(&FLOWS, name)?),
+            [("port", Some(of)), (name, None)] => Self::Port(of.into(), named(&PORTS, name)?),
+            [("window", None), ("seconds", None)] => Self::Seconds,
+            [("window", None), ("flows", None), (name, None)] => {
+                Self::WindowFlows(named(&SENDERS, name)?)
+            }
+            [("window", None), ("port", Some(of)), (name, None)] => {
+                Self::WindowPort(of.into(), named(&COUNTERS, name)?)
+            }
+            [("window", None), ("host", Some(of)), (name, None)] => {
+                Self::WindowHost(of.into(), host(name)?)
+            }
+            [("window", None), ("series", Some(of))] => Self::Series(of.into()),
+            [("window", None), ("times", Some(of))] => Self::Times(of.into()),
+            [("looks", None), ("port", Some(of)), (name, None)] => {
+                let known = named(&STATES, name).or_else(|| named(&COUNTERS, name));
+                Self::LookPort(of.into(), known?)
+            }
+            [("looks", None), ("ports", None), (name, None)] => {
+                let known = named(&STATES, name).or_else(|| named(&COUNTERS, name));
+                Self::LookPort(ALL_PORTS.into(), known?)
+            }
+            [("looks", None), ("host", Some(of)), (name, None)] => {
+                Self::LookHost(of.into(), host(name)?)
+            }
+            _ => return None,
+        })
+    }
+
+    /// All columns, for sentences.
+    pub fn all() -> String {
+        let names = |of: &mut dyn Iterator<Item = &'static str>| of.collect::<Vec<_>>().join(" | ");
+        let counters = names(&mut COUNTERS.iter().map(|row| row.0));
+        let states = names(&mut STATES.iter().map(|row| row.0));
+        let hosts = HOSTS.join(" | ");
+        [
+            format!("flows.({})", names(&mut FLOWS.iter().map(|row| row.0))),
+            format!("port(NODE->PEER).({})", names(&mut PORTS.iter().map(|row| row.0))),
+            "window.seconds".into(),
+            format!("window.flows.({})", names(&mut SENDERS.iter().map(|row| row.0))),
+            format!("window.port(NODE->PEER).({counters})"),
+            format!("window.host(HOST).({hosts})"),
+            "window.(series | times)(NAME)".into(),
+            format!("looks.(port(NODE->PEER) | ports).({states} | {counters})"),
+            format!("looks.host(HOST).({hosts})"),
+        ]
+        .join(", ")
+    }
+
+    /// Whether it is a list.
+    pub(super) fn is_list(&self) -> bool {
+        *self != Self::Seconds
+    }
+
+    /// Whether conditions can choose among its rows.
+    pub(super) fn is_of_flows(&self) -> bool {
+        matches!(self, Self::Flows(_) | Self::WindowFlows(_))
+    }
+
+    /// Whether it needs more than the record of a run: how things were at the end of the warm-up or at a look.
+    pub(super) fn needs_window(&self) -> bool {
+        !matches!(self, Self::Flows(_) | Self::Port(..))
+    }
+
+    /// The values of one run. The error says what the run does not have.
+    pub(super) fn values(
+        &self,
+        (run, warmup): (&RunRecord, Time),
+        window: Option<&Window>,
+        rows: &[Condition],
+    ) -> Result<Vec<f64>, String> {
+        let keeps = |flow: &FlowRow| chosen_flow(rows, flow, &run.hosts);
+        let window = || {
+            window.ok_or_else(|| {
+                "is known of the experiments of a suite only; write a metric or a column of flows"
+                    .to_string()
+            })
+        };
+        let found = match self {
+            Self::Flows(name) => {
+                let of = read(&FLOWS, name).expect("it was named from the table");
+                let counted = |flow: &&FlowRow| !flow.is_endless() && flow.start >= warmup;
+                let flows = run.flows.iter().filter(counted).filter(|flow| keeps(flow));
+                // None is a list, too: of no flows.
+                return Ok(flows.map(|flow| of(flow, run.end)).collect());
+            }
+            Self::Port(pattern, name) => {
+                let of = read(&PORTS, name).expect("it was named from the table");
+                let is =
+                    |port: &&PortRow| matches(pattern, &format!("{}->{}", port.node, port.peer));
+                run.ports.iter().filter(is).map(|port| of(port) as f64).collect()
+            }
+            Self::Seconds => vec![window()?.seconds],
+            Self::WindowFlows(name) => {
+                let of = read(&SENDERS, name).expect("it was named from the table");
+                let window = window()?;
+                let before = |flow: u32| window.before.senders.iter().find(|s| s.flow == flow);
+                let row = |flow: u32| run.flows.iter().find(|row| row.flow == flow);
+                let senders = window.after.senders.iter();
+                let kept = senders.filter(|s| row(s.flow).is_none_or(&keeps));
+                return Ok(kept
+                    .map(|sender| (of(sender) - before(sender.flow).map_or(0, of)) as f64)
+                    .collect());
+            }
+            Self::WindowPort(pattern, name) => window()?.ports(&window()?.after, pattern, name),
+            Self::WindowHost(pattern, name) => window()?.hosts(&window()?.after, pattern, name),
+            Self::Series(name) | Self::Times(name) => {
+                window()?;
+                let series = run.series.iter().find(|series| series.name == *name);
+                let points = series.map(|series| series.at.iter().zip(&series.values));
+                let late = points.into_iter().flatten().filter(|(at, _)| **at >= warmup);
+                let times = matches!(self, Self::Times(_));
+                late.map(|(at, value)| if times { at.as_secs_f64() } else { *value }).collect()
+            }
+            Self::LookPort(pattern, name) => {
+                let window = window()?;
+                window.looks.iter().flat_map(|look| window.ports(look, pattern, name)).collect()
+            }
+            Self::LookHost(pattern, name) => {
+                let window = window()?;
+                window.looks.iter().flat_map(|look| window.hosts(look, pattern, name)).collect()
+            }
+        };
+        match found.is_empty() {
+            true => Err("matches nothing of the run; check the name".into()),
+            false => Ok(found),
+        }
+    }
+}
+
+impl Window {
+    /// Name of a port.
+    fn port_name(&self, port: &PortState) -> String {
+        format!("{}->{}", self.names[port.node as usize], self.names[port.peer as usize])
+    }
+
+    /// A counter of ports since the end of the warm-up, or their state.
+    fn ports(&self, at: &Inspection, pattern: &str, name: &str) -> Vec<f64> {
+        let both = self.before.ports.iter().zip(&at.ports);
+        let of = both
+            .filter(|(_, port)| pattern == ALL_PORTS || matches(pattern, &self.port_name(port)));
+        of.map(|(before, port)| match (read(&STATES, name), read(&COUNTERS, name)) {
+            (Some(state), _) => state(port) as f64,
+            (None, Some(count)) => (count(port) - count(before)) as f64,
+            (None, None) => unreachable!("it was named from the tables"),
+        })
+        .collect()
+    }
+
+    /// A counter of hosts since the end of the warm-up.
+    fn hosts(&self, at: &Inspection, pattern: &str, name: &str) -> Vec<f64> {
+        let count = |look: &Inspection, host: usize| match name {
+            "delivered_bytes" => look.hosts[host].delivered_bytes,
+            _ => {
+                let own = |port: &&PortState| port.node as usize == host;
+                look.ports.iter().filter(own).map(|port| port.counters.tx_bytes).sum()
+            }
+        };
+        let hosts = (0..at.hosts.len()).filter(|host| matches(pattern, &self.names[*host]));
+        hosts.map(|host| (count(at, host) - count(&self.before, host)) as f64).collect()
+    }
+}

@@ -1,0 +1,334 @@
+//! What a formula comes to.
+
+use super::columns::{Column, Window, chosen_collective, chosen_flow};
+use super::parse::{Formula, Function, NamedFunction, Quantity, Reduction, Reference, RunName};
+use crate::metrics;
+use forebay_record::{RunRecord, RunStart, Summary, jain};
+use forebay_scenario::expect::Condition;
+use std::cell::Cell;
+use std::sync::OnceLock;
+
+/// Simulations of one scenario, one for each seed.
+#[derive(Clone, Copy)]
+pub struct Runs<'a> {
+    /// What they are of.
+    pub about: &'a RunStart,
+    /// What each left.
+    pub records: &'a [RunRecord],
+    /// The measured part of each; none where only records were kept.
+    pub windows: &'a [Window],
+    /// Their summary.
+    pub summary: SummaryOfRuns<'a>,
+}
+
+/// A summary that is there, or is made when a metric needs it.
+#[derive(Clone, Copy)]
+pub enum SummaryOfRuns<'a> {
+    /// There it is.
+    Given(&'a Summary),
+    /// Where to keep it.
+    Lazy(&'a OnceLock<Summary>),
+}
+
+/// What a formula may name.
+pub trait Experiments {
+    /// The runs of this name; `None`: those that `[[expect]]` stands in.
+    ///
+    /// # Errors
+    /// What there is instead, as the end of a sentence.
+    fn runs(&self, name: Option<&RunName>) -> Result<Runs<'_>, String>;
+
+    /// The cases of an experiment, in order.
+    fn cases(&self, experiment: &str) -> Vec<String>;
+
+    /// A function beyond the built-in ones.
+    fn function(&self, name: &str) -> Option<NamedFunction>;
+}
+
+/// The runs of one scenario.
+pub struct SingleScenario<'a>(pub Runs<'a>);
+
+impl Experiments for SingleScenario<'_> {
+    fn runs(&self, _: Option<&RunName>) -> Result<Runs<'_>, String> {
+        Ok(self.0)
+    }
+
+    fn cases(&self, _: &str) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn function(&self, _: &str) -> Option<NamedFunction> {
+        None
+    }
+}
+
+/// A number, and how much it rests on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FormulaValue {
+    /// The number.
+    pub value: f64,
+    /// Fewest samples beyond any of its percentiles; `None` without one.
+    pub beyond: Option<usize>,
+}
+
+/// Why there is no number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoValue {
+    /// Something is not there; a sentence.
+    Missing(String),
+    /// Both sides of a ratio are zero: nothing happened on either.
+    Empty,
+}
+
+enum Value {
+    Number(f64),
+    List(Vec<f64>),
+}
+
+impl Value {
+    fn into_list(self) -> Vec<f64> {
+        match self {
+            Self::Number(number) => vec![number],
+            Self::List(list) => list,
+        }
+    }
+}
+
+/// The simulations with only the flows and collectives for which all conditions hold.
+fn chosen(conditions: &[Condition], runs: &[RunRecord]) -> Vec<RunRecord> {
+    let of = |run: &RunRecord| RunRecord {
+        seed: run.seed,
+        hosts: run.hosts.clone(),
+        flows: run
+            .flows
+            .iter()
+            .filter(|flow| chosen_flow(conditions, flow, &run.hosts))
+            .copied()
+            .collect(),
+        collectives: run
+            .collectives
+            .iter()
+            .filter(|row| chosen_collective(conditions, row))
+            .copied()
+            .collect(),
+        end: run.end,
+        interrupted: run.interrupted,
+        totals: run.totals,
+        digest: run.digest,
+        ..RunRecord::default()
+    };
+    runs.iter().map(of).collect()
+}
+
+impl Formula {
+    /// Works it out, of the flows for which `rows` hold.
+    ///
+    /// # Errors
+    /// If something is not there, or nothing happened.
+    pub fn value(
+        &self,
+        from: &dyn Experiments,
+        rows: &[Condition],
+    ) -> Result<FormulaValue, NoValue> {
+        let evaluation =
+            Evaluation { from, rows, case: None, seed: None, beyond: &Cell::new(None) };
+        match evaluation.value(self)? {
+            Value::Number(value) => Ok(FormulaValue { value, beyond: evaluation.beyond.get() }),
+            Value::List(_) => unreachable!("a formula that was read is one number"),
+        }
+    }
+}
+
+#[derive(Clone)]
+struct Evaluation<'a> {
+    from: &'a dyn Experiments,
+    rows: &'a [Condition],
+    /// What `*` stands for.
+    case: Option<String>,
+    /// The only seed that counts, by its place.
+    seed: Option<usize>,
+    beyond: &'a Cell<Option<usize>>,
+}
+
+impl Evaluation<'_> {
+    fn value(&self, formula: &Formula) -> Result<Value, NoValue> {
+        Ok(match formula {
+            Formula::Number(number) => Value::Number(*number),
+            Formula::Negative(one) => match self.value(one)? {
+                Value::Number(number) => Value::Number(-number),
+                Value::List(list) => Value::List(list.into_iter().map(|value| -value).collect()),
+            },
+            Formula::Binary(left, sign, right) => {
+                combine(self.value(left)?, *sign, self.value(right)?)?
+            }
+            Formula::Call(function, arguments) => self.call(function, arguments)?,
+            Formula::Reference(reference) => self.reference(reference)?,
+        })
+    }
+
+    fn call(&self, function: &Function, arguments: &[Formula]) -> Result<Value, NoValue> {
+        if let Function::Each | Function::EachSeed = function {
+            return self.each(function, &arguments[0]);
+        }
+        let lists = arguments.iter().map(|one| Ok(self.value(one)?.into_list()));
+        let mut lists = lists.collect::<Result<Vec<_>, NoValue>>()?;
+        Ok(match function {
+            Function::Reduce(reduction) => Value::Number(reduction.of(&lists.concat())),
+            Function::Sorted => {
+                lists[0].sort_by(f64::total_cmp);
+                Value::List(lists.swap_remove(0))
+            }
+            Function::Abs => Value::Number(lists[0][0].abs()),
+            Function::Ln => Value::Number(lists[0][0].ln()),
+            Function::Percentile(per_10_000) => {
+                let (value, beyond) = percentile(&mut lists[0], *per_10_000);
+                let fewest = self.beyond.get().map_or(beyond, |fewest| fewest.min(beyond));
+                self.beyond.set(Some(fewest));
+                Value::Number(value)
+            }
+            Function::Named(name) => {
+                let function = self.from.function(name);
+                Value::Number(function.expect("it was read with its name")(&lists))
+            }
+            Function::Each | Function::EachSeed => unreachable!("these were done above"),
+        })
+    }
+
+    /// The formula for each case or seed.
+    fn each(&self, function: &Function, formula: &Formula) -> Result<Value, NoValue> {
+        let runs = formula.references().map(|one| one.run.as_ref());
+        let of = |inner: Self| match inner.value(formula)? {
+            Value::Number(number) => Ok(number),
+            Value::List(_) => unreachable!("the function was read with one number"),
+        };
+        let values: Result<Vec<f64>, NoValue> = if *function == Function::EachSeed {
+            let Some(run) = runs.into_iter().next() else { return Ok(Value::List(Vec::new())) };
+            let seeds = self.runs(run)?.records.len();
+            (0..seeds).map(|seed| of(Self { seed: Some(seed), ..self.clone() })).collect()
+        } else {
+            let starred = |run: &&RunName| run.point.iter().any(|one| one == "*");
+            let run = runs.flatten().find(starred).ok_or_else(|| {
+                NoValue::Missing("each(...) has no experiment with the case *".into())
+            })?;
+            let cases = self.from.cases(&run.experiment).into_iter();
+            cases.map(|case| of(Self { case: Some(case), ..self.clone() })).collect()
+        };
+        values.map(Value::List)
+    }
+
+    fn runs(&self, name: Option<&RunName>) -> Result<Runs<'_>, NoValue> {
+        let bound = name.map(|name| RunName {
+            experiment: name.experiment.clone(),
+            point: name
+                .point
+                .iter()
+                .map(|one| match (&self.case, one.as_str()) {
+                    (Some(case), "*") => case.clone(),
+                    _ => one.clone(),
+                })
+                .collect(),
+        });
+        self.from.runs(bound.as_ref()).map_err(NoValue::Missing)
+    }
+
+    fn reference(&self, reference: &Reference) -> Result<Value, NoValue> {
+        let runs = self.runs(reference.run.as_ref())?;
+        let whole = 0..runs.records.len();
+        let seeds = self.seed.map_or(whole, |seed| seed..seed + 1);
+        match &reference.quantity {
+            Quantity::Metric => self.metric(&reference.text, runs, seeds).map(Value::Number),
+            Quantity::Column(column) => {
+                let mut list = Vec::new();
+                for seed in seeds {
+                    let of = (&runs.records[seed], runs.about.warmup);
+                    let found = column.values(of, runs.windows.get(seed), self.rows);
+                    list.extend(
+                        found
+                            .map_err(|why| NoValue::Missing(format!("{} {why}", reference.text)))?,
+                    );
+                }
+                Ok(if *column == Column::Seconds {
+                    Value::Number(list[0])
+                } else {
+                    Value::List(list)
+                })
+            }
+        }
+    }
+
+    fn metric(
+        &self,
+        name: &str,
+        runs: Runs<'_>,
+        seeds: std::ops::Range<usize>,
+    ) -> Result<f64, NoValue> {
+        let metric = metrics::by_name(name).expect("it was read by its name");
+        let chooses = !self.rows.is_empty() && (metric.of_flows || metric.is_of_collectives());
+        let value = if chooses {
+            metric.value(&Summary::of(runs.about, &chosen(self.rows, &runs.records[seeds])))
+        } else if seeds.len() < runs.records.len() {
+            metric.value(&Summary::of(runs.about, &runs.records[seeds]))
+        } else {
+            metric.value(match runs.summary {
+                SummaryOfRuns::Given(summary) => summary,
+                SummaryOfRuns::Lazy(kept) => {
+                    kept.get_or_init(|| Summary::of(runs.about, runs.records))
+                }
+            })
+        };
+        let of = if metric.is_of_collectives() { "collective" } else { "flow" };
+        let none = || NoValue::Missing(format!("has no value: no such {of} completed"));
+        value.mean.ok_or_else(none)
+    }
+}
+
+fn combine(left: Value, sign: char, right: Value) -> Result<Value, NoValue> {
+    let of = |a: f64, b: f64| match sign {
+        '+' => a + b,
+        '-' => a - b,
+        '*' => a * b,
+        _ => a / b,
+    };
+    Ok(match (left, right) {
+        (Value::Number(a), Value::Number(b)) if sign == '/' && a == 0.0 && b == 0.0 => {
+            return Err(NoValue::Empty);
+        }
+        (Value::Number(a), Value::Number(b)) => Value::Number(of(a, b)),
+        (Value::Number(a), Value::List(list)) => {
+            Value::List(list.into_iter().map(|b| of(a, b)).collect())
+        }
+        (Value::List(list), Value::Number(b)) => {
+            Value::List(list.into_iter().map(|a| of(a, b)).collect())
+        }
+        (Value::List(a), Value::List(b)) if a.len() == b.len() => {
+            Value::List(a.into_iter().zip(b).map(|(a, b)| of(a, b)).collect())
+        }
+        (Value::List(a), Value::List(b)) => {
+            let text = format!("has lists of {} and {} values side by side", a.len(), b.len());
+            return Err(NoValue::Missing(text));
+        }
+    })
+}
+
+/// Nearest rank, and how many samples lie beyond it on its thin side.
+fn percentile(list: &mut [f64], per_10_000: u32) -> (f64, usize) {
+    list.sort_by(f64::total_cmp);
+    let rank = (list.len() * per_10_000 as usize).div_ceil(10_000);
+    let value = list.get(rank.max(1) - 1).copied().unwrap_or(f64::NAN);
+    let beyond = if per_10_000 >= 5_000 { list.len() - rank } else { rank.saturating_sub(1) };
+    (value, beyond)
+}
+
+impl Reduction {
+    fn of(self, values: &[f64]) -> f64 {
+        let sum = || values.iter().sum::<f64>();
+        match self {
+            Self::Mean => sum() / values.len() as f64,
+            Self::Sum => sum(),
+            Self::Min => values.iter().copied().fold(f64::INFINITY, f64::min),
+            Self::Max => values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            Self::Count => values.len() as f64,
+            Self::Jain => jain(values).unwrap_or(0.0),
+        }
+    }
+}

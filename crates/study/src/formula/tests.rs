@@ -1,0 +1,169 @@
+use super::*;
+use forebay_record::{FlowRow, PortRow, RunRecord, RunStart};
+use forebay_scenario::expect::Rows;
+use forebay_units::{Bytes, Span, Time};
+use std::sync::OnceLock;
+
+/// Two cases, "1" and "2", of the experiment "incast"; each has two seeds.
+struct Two {
+    about: RunStart,
+    cases: [Vec<RunRecord>; 2],
+    summaries: [OnceLock<forebay_record::Summary>; 2],
+}
+
+fn flow(flow: u32, size: u64, fct_us: u64) -> FlowRow {
+    FlowRow {
+        flow,
+        traffic: 0,
+        src: 0,
+        dst: 1,
+        size: Bytes::new(size),
+        start: Time::ZERO,
+        delivered: Some(Time::ZERO + Span::from_us(fct_us)),
+        acked: None,
+        ideal: Span::from_us(10),
+        retransmits: 0,
+        timeouts: 0,
+        gave_up: None,
+    }
+}
+
+impl Two {
+    fn new() -> Self {
+        let run = |seed: u64, times: [u64; 3]| RunRecord {
+            seed,
+            hosts: vec!["host[0]".into(), "host[1]".into()],
+            flows: (0..).zip(times).map(|(i, us)| flow(i, 1000 * u64::from(i + 1), us)).collect(),
+            ports: vec![PortRow {
+                node: "tor".into(),
+                peer: "host[1]".into(),
+                dropped_packets: seed,
+                max_queue: Bytes::new(9000 * seed),
+                ..PortRow::default()
+            }],
+            end: Time::from_ps(1_000_000_000),
+            ..RunRecord::default()
+        };
+        Self {
+            about: RunStart { seeds: vec![1, 2], ..RunStart::default() },
+            cases: [
+                vec![run(1, [20, 40, 60]), run(2, [30, 30, 90])],
+                vec![run(1, [10, 10, 10]), run(2, [10, 10, 20])],
+            ],
+            summaries: Default::default(),
+        }
+    }
+}
+
+impl Experiments for Two {
+    fn runs(&self, name: Option<&RunName>) -> Result<Runs<'_>, String> {
+        let case = match name.map(|name| name.point.join(" ")).as_deref() {
+            Some("1") => 0,
+            Some("2") => 1,
+            other => return Err(format!("is {other:?}")),
+        };
+        let (records, summary) = (&self.cases[case], SummaryOfRuns::Lazy(&self.summaries[case]));
+        Ok(Runs { about: &self.about, records, windows: &[], summary })
+    }
+
+    fn cases(&self, experiment: &str) -> Vec<String> {
+        assert_eq!(experiment, "incast");
+        vec!["1".into(), "2".into()]
+    }
+
+    fn function(&self, name: &str) -> Option<NamedFunction> {
+        (name == "spread").then_some(|lists| lists[0].iter().sum::<f64>() - lists[1][0])
+    }
+}
+
+fn value(text: &str, rows: Option<&str>) -> Result<FormulaValue, NoValue> {
+    let formula = Formula::of_suite(text, &["spread"]).unwrap_or_else(|why| panic!("{text} {why}"));
+    let rows = rows.map(|text| Rows::from(text.to_string()));
+    formula.value(&Two::new(), rows.as_ref().map_or(&[], |rows| rows.conditions()))
+}
+
+#[test]
+fn formulas_come_to_what_arithmetic_says() {
+    for (text, expected) in [
+        ("1 + 2 * 3", 7.0),
+        ("8 / 2 / 2 - 1", 1.0),
+        ("-(2 - 5) * 1e3", 3000.0),
+        ("abs(2 - 5)", 3.0),
+        ("ln(8) / ln(2)", 3.0),
+        ("max(3, 1 + 4, 2)", 5.0),
+        ("min(3, 1 + 4, 2)", 2.0),
+        // All flows of both seeds.
+        ("count(incast[1].flows.elapsed_s)", 6.0),
+        ("max(incast[1].flows.elapsed_s) * 1e6", 90.0),
+        ("mean(incast[1].flows.elapsed_s * 1e6)", 45.0),
+        ("max(incast[1].flows.elapsed_s / incast[1].flows.ideal_s)", 9.0),
+        ("max(incast[1].flows.slowdown) - max(incast[2].flows.slowdown)", 7.0),
+        ("p50(incast[1].flows.slowdown)", 3.0),
+        ("p99(incast[1].flows.slowdown)", 9.0),
+        // The shares 2, 4, 6, 3, 3, 9: (27^2) / (6 x 155).
+        ("jain(incast[1].flows.slowdown)", 729.0 / 930.0),
+        // Maximum of each seed, 6 and 9.
+        ("mean(each_seed(max(incast[1].flows.slowdown)))", 7.5),
+        ("sum(each(max(incast[*].flows.slowdown)))", 11.0),
+        ("max(each(mean(each_seed(max(incast[*].flows.slowdown)))))", 7.5),
+        ("incast[1].total_losses", 3.0),
+        ("sum(each_seed(incast[1].total_losses * 2))", 6.0),
+        ("max(incast[2].port(tor->host[*]).max_queue_bytes)", 18_000.0),
+        ("incast[1].flows.slowdown.mean", 4.5),
+        ("spread(incast[2].flows.slowdown, 3)", 4.0),
+    ] {
+        let found = value(text, None).unwrap_or_else(|why| panic!("{text}: {why:?}"));
+        assert!((found.value - expected).abs() < 1e-12, "{text}: {found:?}");
+    }
+}
+
+#[test]
+fn conditions_choose_flows_of_columns_and_metrics_alike() {
+    let small = Some("size <= 2KB");
+    assert_eq!(value("max(incast[1].flows.slowdown)", small).unwrap().value, 4.0);
+    assert_eq!(value("incast[1].flows.slowdown.mean", small).unwrap().value, 3.0);
+    assert_eq!(value("incast[1].total_losses", small).unwrap().value, 3.0);
+}
+
+#[test]
+fn a_percentile_knows_what_lies_beyond_it_and_nothing_over_nothing_is_no_number() {
+    assert_eq!(value("mean(incast[1].flows.slowdown)", None).unwrap().beyond, None);
+    // Of six samples the median is the third; three lie beyond.
+    assert_eq!(value("p50(incast[1].flows.slowdown)", None).unwrap().beyond, Some(3));
+    let both = "p50(incast[1].flows.slowdown) + p99(incast[1].flows.slowdown)";
+    assert_eq!(value(both, None).unwrap().beyond, Some(0));
+    assert_eq!(value("(1 - 1) / incast[1].marks", None), Err(NoValue::Empty));
+    assert!(matches!(value("max(incast[3].flows.slowdown)", None), Err(NoValue::Missing(_))));
+}
+
+#[test]
+fn samples_are_added_in_their_order_unless_sorted() {
+    // 1e16 + 1 is 1e16: the order of a sum shows.
+    let sum = |text: &str| value(text, None).unwrap().value;
+    assert_eq!(sum("sum(1, 1, 1e16)"), 1e16 + 2.0);
+    assert_eq!(sum("sum(1e16, 1, 1)"), 1e16);
+    assert_eq!(sum("sum(sorted(incast[1].flows.slowdown))"), 27.0);
+}
+
+#[test]
+fn a_formula_that_cannot_be_understood_is_answered_with_what_to_write() {
+    for (text, says) in [
+        ("", "lacks a value at character 1"),
+        ("1 +", "lacks a value at character 4"),
+        ("(1", "lacks a ) at character 3"),
+        ("1 2", "ends too early at character 3"),
+        ("1e", "is no number"),
+        ("average(1)", "has \"average\", which is no function, at character 1; write one of mean"),
+        ("mean(1", "lacks a ) or a comma"),
+        ("incast", "has \"incast\" alone"),
+        ("incast[1", "lacks a ] for the ["),
+        ("incast[1].flows.elapsed_s", "is a list; write"),
+        ("incast[1].flows.late", "neither a metric nor a column"),
+        ("incast[1].port(a->b).late", "neither a metric nor a column"),
+        ("p99(3)", "a function of one list"),
+        ("each(incast[*].flows.slowdown)", "a function of one number"),
+    ] {
+        let why = Formula::of_suite(text, &[]).expect_err(text);
+        assert!(why.contains(says), "{text}: {why}");
+    }
+}
