@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What csg-htsim gives for the cases of cases.toml, beside what rows.toml says that it gave.
+"""What csg-htsim gives for the experiments of rows.toml, beside what their rows say that it gave.
 
     record.py HTSIM_NDP    the program htsim_ndp, built from the commit that rows.toml names
 
@@ -19,11 +19,11 @@ FINISHED = re.compile(r"finished at (\S+)")
 AGAIN = re.compile(r"^New: \d+ Rtx: (\d+)", re.MULTILINE)
 
 
-def run(htsim, case, seed):
+def run(htsim, command, seed):
     """Mean and largest completion time in us, and packets sent again."""
-    matrix = HERE / f"{case['matrix']}.cm"
+    matrix = HERE / command["matrix"]
     nodes = matrix.read_text().split()[1]
-    flags = [word for key, value in case["flags"].items() for word in (f"-{key}", str(value))]
+    flags = [word for key, value in command.items() if key != "matrix" for word in (f"-{key}", str(value))]
     command = [htsim, "-nodes", nodes, "-tm", matrix, "-end", "100000", "-seed", str(seed), "-o", "/dev/null", *flags]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     times = [float(time) for time in FINISHED.findall(said)]
@@ -31,10 +31,10 @@ def run(htsim, case, seed):
 
 
 def recorded(htsim):
-    for case in tomllib.loads((HERE / "cases.toml").read_text())["case"]:
-        runs = [run(htsim, case, seed) for seed in range(1, case["seeds"] + 1)]
+    for name, experiment in tomllib.loads((HERE / "rows.toml").read_text())["experiment"].items():
+        runs = [run(htsim, experiment["htsim"], seed) for seed in range(1, experiment["set"]["seeds"] + 1)]
         for what, values in zip(("mean", "max", "again"), zip(*runs)):
-            yield f"{case['id']}-{what}", round(statistics.mean(values), 4)
+            yield f"{name}-{what}", round(statistics.mean(values), 4)
 
 
 def main(htsim):

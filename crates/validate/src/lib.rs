@@ -6,7 +6,6 @@
 //!
 //! Invariants: same rows, same code, same measured values; no files are written, no clock is read.
 
-mod aeolus;
 mod analytic;
 mod bench;
 mod carc;
@@ -14,17 +13,16 @@ mod chart;
 mod credits;
 mod curves;
 mod dilemma;
-mod expresspass;
+mod experiments;
 mod first_count;
+mod folder;
+mod functions;
 mod hiercc;
-mod homa;
 mod hostcc;
-mod htsim;
 mod jobs;
 mod laid_out;
 mod linux;
 mod measured;
-mod ndp;
 mod order;
 mod pipe;
 mod plot;
@@ -48,6 +46,7 @@ pub use spread::Spread;
 pub use spread::text as spread;
 pub use table::{json, summary, table, totals};
 
+use folder::Folder;
 use jobs::Cores;
 use measured::MeasuredRows;
 
@@ -78,8 +77,7 @@ type Sensitivity = fn(&Cores<'_>, &[Row], bool) -> String;
 /// A folder of `validation/` and what runs it.
 struct Suite {
     rows: &'static str,
-    /// Runs one of `parts`, or all; in short runs if the first flag is set, and with pictures if the second is.
-    measure: fn(&Cores<'_>, Option<&str>, bool, bool) -> (MeasuredRows, Pictures),
+    measure: Measure,
     /// What can be run by itself, and the part that a row belongs to.
     parts: fn() -> Vec<&'static str>,
     part_of: fn(&Row) -> &str,
@@ -87,118 +85,117 @@ struct Suite {
     sensitivity: Option<Sensitivity>,
 }
 
+/// How the rows of a suite are measured.
+enum Measure {
+    /// By formulas over experiments that are data; and its pictures.
+    Folder(&'static Folder, fn() -> Pictures),
+    /// By code that runs one of `parts`, or all; in short runs if the first flag is set, and with pictures if the second is.
+    Code(fn(&Cores<'_>, Option<&str>, bool, bool) -> (MeasuredRows, Pictures)),
+}
+
+impl Suite {
+    /// Measures one part, or all.
+    fn measure(
+        &self,
+        name: &str,
+        cores: &Cores<'_>,
+        quick: bool,
+        draw: bool,
+    ) -> (MeasuredRows, Pictures) {
+        match self.measure {
+            Measure::Folder(folder, pictures) => {
+                (experiments::measure(folder, &rows_of(name), cores, quick), drawn(draw, pictures))
+            }
+            Measure::Code(measure) => measure(cores, split(name).1, quick, draw),
+        }
+    }
+}
+
 fn suite(name: &str) -> Suite {
     let none = || Vec::new();
     match name {
         "analytic" => Suite {
             rows: include_str!("../../../validation/analytic/rows.toml"),
-            measure: |_, _, quick, draw| {
+            measure: Measure::Code(|_, _, quick, draw| {
                 (analytic::measure(quick), drawn(draw, analytic::pictures))
-            },
+            }),
             parts: none,
             part_of: |_| "",
             sensitivity: None,
         },
         "tcp-nv" => Suite {
             rows: include_str!("../../../validation/tcp-nv/rows.toml"),
-            measure: |cores, part, quick, draw| {
+            measure: Measure::Code(|cores, part, quick, draw| {
                 let measured = tcp_nv::measure(cores, part, quick);
                 let pictures = drawn(draw, || tcp_nv::pictures(&measured, part));
                 (measured, pictures)
-            },
+            }),
             parts: tcp_nv::parts,
             part_of: tcp_nv::part_of,
             sensitivity: Some(tcp_nv::sensitivity),
         },
         "linux" => Suite {
             rows: include_str!("../../../validation/linux/rows.toml"),
-            measure: |cores, _, quick, _| (linux::measure(cores, quick), Vec::new()),
+            measure: Measure::Code(|cores, _, quick, _| (linux::measure(cores, quick), Vec::new())),
             parts: none,
             part_of: |_| "",
             sensitivity: None,
         },
         "hostcc" => Suite {
             rows: include_str!("../../../validation/hostcc/rows.toml"),
-            measure: hostcc::measure,
+            measure: Measure::Code(hostcc::measure),
             parts: hostcc::parts,
             part_of: hostcc::part_of,
             sensitivity: Some(hostcc::sensitivity),
         },
         "hiercc" => Suite {
             rows: include_str!("../../../validation/hiercc/rows.toml"),
-            measure: hiercc::measure,
+            measure: Measure::Code(hiercc::measure),
             parts: hiercc::parts,
             part_of: hiercc::part_of,
             sensitivity: Some(hiercc::sensitivity),
         },
-        "htsim" => Suite {
-            rows: include_str!("../../../validation/htsim/rows.toml"),
-            measure: |cores, part, quick, _| (htsim::measure(cores, part, quick), Vec::new()),
-            parts: htsim::parts,
-            part_of: htsim::part_of,
-            sensitivity: None,
-        },
         "pcc-dilemma" => Suite {
             rows: include_str!("../../../validation/pcc-dilemma/rows.toml"),
-            measure: dilemma::measure,
+            measure: Measure::Code(dilemma::measure),
             parts: dilemma::parts,
             part_of: dilemma::part_of,
             sensitivity: Some(dilemma::sensitivity),
         },
-        "expresspass" => Suite {
-            rows: include_str!("../../../validation/expresspass/rows.toml"),
-            measure: |cores, _, _, _| (expresspass::measure(cores), Vec::new()),
-            parts: none,
-            part_of: |_| "",
-            sensitivity: None,
-        },
-        "ndp" => Suite {
-            rows: include_str!("../../../validation/ndp/rows.toml"),
-            measure: |cores, _, _, _| (ndp::measure(cores), Vec::new()),
-            parts: none,
-            part_of: |_| "",
-            sensitivity: None,
-        },
-        "aeolus" => Suite {
-            rows: include_str!("../../../validation/aeolus/rows.toml"),
-            measure: |cores, _, quick, _| (aeolus::measure(cores, quick), Vec::new()),
-            parts: none,
-            part_of: |_| "",
-            sensitivity: None,
-        },
+        "htsim" => data(name, || vec!["lone", "incast", "permutation"], Vec::new),
+        "rdma" => data(name, rdma::parts, rdma::pictures),
+        "expresspass" | "homa" | "ndp" | "aeolus" => data(name, Vec::new, Vec::new),
         "powertcp" => Suite {
             rows: include_str!("../../../validation/powertcp/rows.toml"),
-            measure: |cores, _, _, draw| powertcp::measure(cores, draw),
+            measure: Measure::Code(|cores, _, _, draw| powertcp::measure(cores, draw)),
             parts: none,
             part_of: |_| "",
             sensitivity: None,
         },
         "carc" => Suite {
             rows: include_str!("../../../validation/carc/rows.toml"),
-            measure: |cores, part, quick, draw| {
+            measure: Measure::Code(|cores, part, quick, draw| {
                 let measured = carc::measure(cores, part, quick, draw);
                 let pictures = drawn(draw, || carc::pictures(&measured));
                 (measured, pictures)
-            },
+            }),
             parts: carc::parts,
             part_of: carc::part_of,
             sensitivity: None,
         },
-        "homa" => Suite {
-            rows: include_str!("../../../validation/homa/rows.toml"),
-            measure: |cores, _, quick, _| (homa::measure(cores, quick), Vec::new()),
-            parts: none,
-            part_of: |_| "",
-            sensitivity: None,
-        },
-        "rdma" => Suite {
-            rows: include_str!("../../../validation/rdma/rows.toml"),
-            measure: rdma::measure,
-            parts: rdma::parts,
-            part_of: rdma::part_of,
-            sensitivity: None,
-        },
         _ => panic!("there is no suite \"{name}\""),
+    }
+}
+
+/// A suite whose experiments are data.
+fn data(name: &str, parts: fn() -> Vec<&'static str>, pictures: fn() -> Pictures) -> Suite {
+    Suite {
+        rows: Folder::of(name).rows,
+        measure: Measure::Folder(Folder::of(name), pictures),
+        parts,
+        // "staggered-2" belongs to "staggered".
+        part_of: |row| row.figure.split('-').next().unwrap_or(&row.figure),
+        sensitivity: None,
     }
 }
 
@@ -248,10 +245,8 @@ pub fn run(name: &str, quick: bool) -> Vec<Row> {
 /// # Panics
 /// As [`run`].
 pub fn pitfalls(name: &str) -> (Vec<(&'static str, String, usize)>, usize) {
-    let (suite, part) = split(name);
-    let measure = self::suite(suite).measure;
     let found = laid_out::scenarios(|| {
-        measure(&Cores::new(&|_, _| {}), part, true, false);
+        self::suite(split(name).0).measure(name, &Cores::new(&|_, _| {}), true, false);
     });
     let pairs = found.pairs.into_iter().map(|(pair, (text, count))| (pair, text, count));
     (pairs.collect(), found.scenarios)
@@ -267,9 +262,9 @@ pub fn reproduce(
     draw: bool,
     on_progress: &OnProgress<'_>,
 ) -> (Vec<Row>, Vec<(String, String)>) {
-    let (mut rows, part) = (rows_of(name), split(name).1);
-    let measure = self::suite(split(name).0).measure;
-    let (measured, pictures) = measure(&Cores::new(on_progress), part, quick, draw);
+    let mut rows = rows_of(name);
+    let suite = self::suite(split(name).0);
+    let (measured, pictures) = suite.measure(name, &Cores::new(on_progress), quick, draw);
     judge(&mut rows, &measured, quick);
     (rows, pictures)
 }
@@ -311,12 +306,11 @@ pub fn with_seeds(
     sets: u64,
     on_progress: &OnProgress<'_>,
 ) -> Vec<Vec<Row>> {
-    let (suite, part) = split(name);
-    let measure = self::suite(suite).measure;
+    let suite = self::suite(split(name).0);
     let one = |set: u64| {
         let mut rows = rows_of(name);
         let cores = Cores::with_seeds_above(set * SET, on_progress);
-        judge(&mut rows, &measure(&cores, part, quick, false).0, quick);
+        judge(&mut rows, &suite.measure(name, &cores, quick, false).0, quick);
         rows
     };
     (0..sets).map(one).collect()

@@ -23,7 +23,7 @@ pub(crate) enum Value {
     Number(f64),
     /// The two sides of a comparison are equal because nothing happened on either; what did not.
     Empty(String),
-    /// Too few samples; how many.
+    /// No samples, or too few; how many.
     TooFew(String),
 }
 
@@ -102,6 +102,14 @@ impl MeasuredRows {
         } else {
             Value::Number(value)
         };
+        self.enter(id.into(), RowValue { value, remark });
+    }
+
+    /// Enters why there is no value.
+    ///
+    /// # Panics
+    /// As [`MeasuredRows::insert`].
+    pub fn insert_none(&mut self, id: impl Into<String>, value: Value, remark: String) {
         self.enter(id.into(), RowValue { value, remark });
     }
 

@@ -3,6 +3,7 @@
 use crate::measured::{RowValue, Value};
 use crate::repeats::Repeats;
 use forebay_record::judge::{Band, JudgedValue};
+use forebay_scenario::expect::Rows;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -29,6 +30,15 @@ pub struct Row {
     pub citation: String,
     /// How far from it we may be.
     pub tolerance: Tolerance,
+    /// How the number is measured: a formula over metrics and columns of the suite's experiments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub formula: Option<String>,
+    /// Flows that the formula is of, as in `[[expect]]`: `size <= 1KB`.
+    #[serde(rename = "where", default, skip_serializing_if = "Option::is_none")]
+    pub flows: Option<Rows>,
+    /// Text that the note gets after the run, with formulas in braces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remark: Option<String>,
     /// How its number follows from those of other rows, so that it is not a measurement of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats: Option<Repeats>,

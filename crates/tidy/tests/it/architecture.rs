@@ -51,6 +51,7 @@ const USES: [(&str, &[&str]); 31] = [
             "record",
             "scenario",
             "sim",
+            "study",
         ],
     ),
     ("study", &["units", "laws", "record", "scenario", "sim"]), // seeds, sweeps, expectations: moves out of cli
@@ -83,8 +84,8 @@ const PARSERS: [&str; 13] = [
     "cli/src/sweep/pool.rs",        // its own child processes
     "cli/src/reproduce/all.rs",     // rows that it has written
     "record/src/dir/read.rs",       // run folders
-    "validate/src/hiercc/setup.rs", // its own tables, part of the program
-    "validate/src/htsim.rs",        // likewise
+    "validate/src/experiments.rs",  // suites, part of the program
+    "validate/src/hiercc/setup.rs", // its own tables, likewise
     "validate/src/linux/mod.rs",    // likewise
     "validate/src/lib.rs",          // likewise
     "validate/src/recorded.rs",     // likewise

@@ -1,48 +1,61 @@
-//! Rates, queue and pauses of every scenario and law, every 5 us.
+//! Pictures of the RDMA micro scenarios: rates, queue and pauses of every experiment and law. Experiments and rows are data in `validation/rdma/`.
 
-use super::messages::INCASTS;
-use super::rest::RESTS;
-use super::setup::{Law, PORT, Setup, messages};
-use crate::bench::{BenchRun, run};
+use crate::experiments::records;
+use crate::folder::Folder;
 use crate::plot::{Line, Panel, plot};
-use forebay_record::{Quantity, Series};
+use forebay_record::{Quantity, RunRecord, Series};
 
-/// Samples this far apart, us.
-const EVERY: &str = "5us";
+/// Parts of the suite, by the figure of their rows.
+pub(crate) fn parts() -> Vec<&'static str> {
+    vec!["two", "staggered", "eight", "dcqcn40", "lone", "incast", "small", "loss"]
+}
 
-pub(super) fn all() -> Vec<(String, String)> {
+/// The port that all flows share.
+const PORT: &str = "tor->host[0]";
+
+/// Experiments that are drawn, time between samples, and length of the pictures, ms.
+const DRAWN: [(&str, &str, f64); 8] = [
+    ("two", "5us", 20.0),
+    ("staggered-2", "5us", 20.0),
+    ("staggered-4", "5us", 20.0),
+    ("eight", "5us", 20.0),
+    ("incast-16-64KB", "1us", 0.4),
+    ("incast-16-500KB", "5us", 4.0),
+    ("incast-32-64KB", "1us", 0.4),
+    ("incast-32-500KB", "5us", 4.0),
+];
+
+/// One picture for each experiment and law.
+pub(crate) fn pictures() -> Vec<(String, String)> {
+    let folder = Folder::of("rdma");
     let mut pictures = Vec::new();
-    for law in Law::ALL {
-        for rest in RESTS {
-            let setup = Setup { every: Some(EVERY), ..rest.setup(law) };
-            pictures.push(picture(law, rest.figure, &setup, 20.0));
-        }
-        for (senders, size) in INCASTS {
-            let every = if size == "64KB" { "1us" } else { EVERY };
-            let traffic = messages(senders, size);
-            let setup = Setup { every: Some(every), ..Setup::new(law, senders, traffic) };
-            let figure = format!("incast-{senders}-{size}");
-            let ms = if size == "64KB" { 0.4 } else { 4.0 };
-            pictures.push(picture(law, &figure, &setup, ms));
+    for (figure, every, ms) in DRAWN {
+        let sets = [
+            ("stop.time", format!("\"{}us\"", ms * 1e3)),
+            ("output.warmup", "\"0s\"".into()),
+            ("output.queues", format!("{{ every = \"{every}\", where = \"tor\" }}")),
+            ("output.flows", format!("{{ every = \"{every}\", where = \"host[*]\", most = 32 }}")),
+        ];
+        for (law, run) in records(folder, figure, &sets) {
+            pictures.push(picture(&law, figure, &run, ms));
         }
     }
     pictures
 }
 
 /// One scenario under one law: what flows get, the queue they share, and how long hosts are paused.
-fn picture(law: Law, figure: &str, setup: &Setup, ms: f64) -> (String, String) {
-    let seen = run("rdma", &setup.text(), 0.0, ms * 1e-3);
+fn picture(law: &str, figure: &str, run: &RunRecord, ms: f64) -> (String, String) {
     let of = |quantity: Quantity| -> Vec<&Series> {
-        seen.record.series.iter().filter(|s| s.quantity == quantity).collect()
+        run.series.iter().filter(|s| s.quantity == quantity).collect()
     };
     let rates = of(Quantity::FlowRate);
     let few: Vec<Line<'_>> = match rates.len() {
         n if n <= 3 => rates.iter().enumerate().map(|(i, s)| line(NAMES[i], s, 1.0)).collect(),
         _ => spread(&rates),
     };
-    let queue = seen.series(&format!("{PORT} queue")).expect("it is sampled");
+    let queue = queue(run);
     let queues = vec![line("queue", queue, 1e3)];
-    let paused = vec![total(&seen, &of(Quantity::Paused))];
+    let paused = vec![total(queue, &of(Quantity::Paused))];
     let top = |lines: &[Line<'_>], least: f64| {
         lines.iter().flat_map(|l| &l.points).map(|p| p.1).fold(least, f64::max) * 1.05
     };
@@ -52,8 +65,14 @@ fn picture(law: Law, figure: &str, setup: &Setup, ms: f64) -> (String, String) {
         panel("Queue, KB", top(&queues, 1.0), queues),
         panel("Hosts paused", top(&paused, 1.0), paused),
     ];
-    let title = format!("{}, {figure}: 100 Gb/s, 1 us links", law.name());
-    (format!("rdma-{figure}-{}.svg", law.name()), plot(&title, "ms", (0.0, ms), &panels))
+    let title = format!("{law}, {figure}: 100 Gb/s, 1 us links");
+    (format!("rdma-{figure}-{law}.svg"), plot(&title, "ms", (0.0, ms), &panels))
+}
+
+/// The queue of the receiver's port.
+fn queue(run: &RunRecord) -> &Series {
+    let name = format!("{PORT} queue");
+    run.series.iter().find(|series| series.name == name).expect("it is sampled")
 }
 
 const NAMES: [&str; 3] = ["first", "second", "third"];
@@ -93,8 +112,7 @@ fn spread(rates: &[&Series]) -> Vec<Line<'static>> {
 }
 
 /// Sum over all ports of the share of time for which each was paused.
-fn total(seen: &BenchRun, paused: &[&Series]) -> Line<'static> {
-    let queue = seen.series(&format!("{PORT} queue")).expect("it is sampled");
+fn total(queue: &Series, paused: &[&Series]) -> Line<'static> {
     let mut points: Vec<(f64, f64)> = ms(queue).map(|(at, _)| (at, 0.0)).collect();
     for series in paused {
         for (at, share) in ms(series) {

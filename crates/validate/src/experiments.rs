@@ -1,0 +1,571 @@
+//! Suites as data: experiments, cases and formulas of `rows.toml`, and the scenarios beside it.
+//!
+//! ```toml
+//! [experiment.incast]                 # runs incast.toml, all seeds of it
+//! cases = ["12", "48"]                # once with the settings of each
+//! [case.12]
+//! set = { "traffic[0].file" = "incast-12.csv" }   # as `forebay sweep incast.toml --set ...` has them
+//! quick = { seeds = 1 }                           # and in a quick run
+//! [[row]]
+//! formula = "max(incast[12].flows.elapsed_s)"
+//! ```
+//!
+//! A scenario with `[sweep]` has a point for each combination, and a formula chooses one by the labels of its values: `incast[12, dctcp]`.
+//!
+//! Invariant: results do not depend on the order in which simulations end.
+
+use crate::bench;
+use crate::folder::Folder;
+use crate::functions::FUNCTIONS;
+use crate::jobs::Cores;
+use crate::laid_out;
+use crate::measured::{MeasuredRows, Value};
+use crate::row::{Row, number};
+use forebay_record::{RunRecord, RunStart, Summary};
+use forebay_scenario::import::{self, Command, Htsim, Source};
+use forebay_scenario::model::Scenario;
+use forebay_scenario::{LoadedScenario, around, text_from};
+use forebay_sim::{Inspection, Options, Simulation, Watch};
+use forebay_study::about::about_under;
+use forebay_study::expect::Problems;
+use forebay_study::formula::{
+    Experiments, Formula, NamedFunction, NoValue, RunName, Runs, SummaryOfRuns, Window,
+};
+use forebay_study::sweep::{self, Plan};
+use forebay_units::{Span, Time};
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, OnceLock};
+
+/// What `rows.toml` says beside its rows.
+#[derive(Deserialize)]
+struct File {
+    #[serde(default)]
+    experiment: BTreeMap<String, Experiment>,
+    #[serde(default)]
+    case: BTreeMap<String, Case>,
+}
+
+/// One scenario, in some cases.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Experiment {
+    /// File of the scenario. Default: the name of the experiment, with `.toml`.
+    scenario: Option<String>,
+    /// Instead of a scenario: what `forebay import htsim` makes of this.
+    htsim: Option<HtsimCommand>,
+    /// Names of cases. Default: the scenario as it is.
+    #[serde(default)]
+    cases: Vec<String>,
+    /// Settings of all cases.
+    #[serde(default)]
+    set: Settings,
+    /// Further settings of a quick run.
+    #[serde(default)]
+    quick: Settings,
+    /// Equal steps from the end of the warm-up to the last arrival, or the end of the run, after each of which ports and hosts are looked at.
+    #[serde(default)]
+    looks: u32,
+}
+
+/// A connection matrix of csg-htsim, and flags of its program `htsim_ndp`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HtsimCommand {
+    matrix: String,
+    cwnd: u64,
+    q: u64,
+    mtu: u64,
+    strat: String,
+    paths: Option<u64>,
+}
+
+/// Settings with a name.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    #[serde(default)]
+    set: Settings,
+    #[serde(default)]
+    quick: Settings,
+}
+
+type Settings = BTreeMap<String, toml::Value>;
+
+/// The cases of each experiment, in order.
+type Cases = BTreeMap<String, Vec<String>>;
+
+/// Why an experiment cannot be laid out.
+struct Refusal(String);
+
+impl From<Problems> for Refusal {
+    fn from(problems: Problems) -> Self {
+        Self(problems.0)
+    }
+}
+
+/// One scenario that is run, and its results.
+struct Point {
+    experiment: String,
+    /// What chooses it: the case, and labels of swept values.
+    tags: Vec<String>,
+    looks: u32,
+    scenario: Scenario,
+    about: RunStart,
+    /// By seed.
+    results: Mutex<Vec<Option<(RunRecord, Window)>>>,
+}
+
+/// Points with their results.
+struct Results {
+    points: Vec<FinishedPoint>,
+    cases: Cases,
+}
+
+struct FinishedPoint {
+    experiment: String,
+    tags: Vec<String>,
+    about: RunStart,
+    records: Vec<RunRecord>,
+    windows: Vec<Window>,
+    summary: OnceLock<Summary>,
+}
+
+/// A row with its formula.
+struct RowFormula<'a> {
+    row: &'a Row,
+    formula: Formula,
+    /// Its remark: text and formulas in turn.
+    remark: Vec<(String, Option<Formula>)>,
+}
+
+/// Runs the experiments that these rows name, and measures the rows.
+///
+/// # Panics
+/// If the files of the suite are not as they should be: they are part of the program.
+pub(crate) fn measure(
+    folder: &Folder,
+    rows: &[Row],
+    cores: &Cores<'_>,
+    quick: bool,
+) -> MeasuredRows {
+    let wrong = |why: String| -> ! { panic!("validation/{}: {why}", folder.suite) };
+    let formulas = formulas(rows).unwrap_or_else(|why| wrong(why));
+    let named: BTreeSet<&str> = names(&formulas).map(|name| name.experiment.as_str()).collect();
+    let (points, cases) = lay_out(folder, quick, &named, &[]).unwrap_or_else(|why| wrong(why));
+    let runs = points.iter().flat_map(|point| {
+        (0..point.scenario.seeds.len()).map(move |at| move || point.simulate(at))
+    });
+    cores.call(runs.collect());
+    let Some(points) = points.into_iter().map(Point::finished).collect() else {
+        return MeasuredRows::new(); // scenarios were laid out and not run
+    };
+    let results = Results { points, cases };
+    let mut measured = MeasuredRows::new();
+    formulas.iter().for_each(|one| one.enter(&results, &mut measured));
+    measured
+}
+
+/// Records of an experiment with further settings, seed 1, by case: for pictures.
+///
+/// # Panics
+/// As [`measure`].
+pub(crate) fn records(
+    folder: &Folder,
+    experiment: &str,
+    sets: &[(&str, String)],
+) -> Vec<(String, RunRecord)> {
+    let sets: Vec<_> = sets.iter().map(|(key, value)| (key.to_string(), value.clone())).collect();
+    let (points, _) = lay_out(folder, false, &BTreeSet::from([experiment]), &sets)
+        .unwrap_or_else(|why| panic!("validation/{}: {why}", folder.suite));
+    let run = |point: Point| {
+        point.simulate(0);
+        let point = point.finished().expect("it has run");
+        let record = point.records.into_iter().next().expect("a seed each");
+        (point.tags.join(" "), record)
+    };
+    points.into_iter().map(run).collect()
+}
+
+/// Says what is wrong with the experiments and formulas of a suite; nothing is run.
+#[cfg(test)]
+fn check(folder: &Folder, rows: &[Row], quick: bool) -> Result<usize, String> {
+    let formulas = formulas(rows)?;
+    let named: BTreeSet<&str> = names(&formulas).map(|name| name.experiment.as_str()).collect();
+    let (points, cases) = lay_out(folder, quick, &named, &[])?;
+    for name in names(&formulas) {
+        let cases = cases.get(&name.experiment).map_or(&[][..], Vec::as_slice);
+        let star = name.point.iter().any(|one| one == "*");
+        let none = [String::new()];
+        let each = if star { cases } else { &none };
+        for case in each {
+            let point = name.point.iter().map(|one| if one == "*" { case } else { one }.clone());
+            let name = RunName { point: point.collect(), ..name.clone() };
+            let tags = points.iter().map(|point| (point.experiment.as_str(), &point.tags[..]));
+            chosen(tags, &name)?;
+        }
+    }
+    let file: File = toml::from_str(folder.rows).map_err(|error| error.to_string())?;
+    match file.experiment.keys().find(|name| !named.contains(name.as_str())) {
+        Some(name) => Err(format!("no row names experiment.{name}; leave it out")),
+        None => Ok(points.len()),
+    }
+}
+
+/// The formulas of all rows.
+fn formulas(rows: &[Row]) -> Result<Vec<RowFormula<'_>>, String> {
+    let functions = FUNCTIONS.map(|(name, _)| name);
+    let read = |row: &Row, text: &str| {
+        Formula::of_suite(text, &functions)
+            .map_err(|why| format!("row {}: formula {text:?} {why}", row.id))
+    };
+    let of = |row| -> Result<RowFormula<'_>, String> {
+        let row: &Row = row;
+        let text = row.formula.as_ref();
+        let text = text.ok_or_else(|| format!("row {} has no formula; write one", row.id))?;
+        let mut remark = Vec::new();
+        for part in row.remark.iter().flat_map(|remark| remark.split('}')) {
+            remark.push(match part.split_once('{') {
+                Some((words, formula)) => (words.to_string(), Some(read(row, formula)?)),
+                None => (part.to_string(), None),
+            });
+        }
+        Ok(RowFormula { row, formula: read(row, text)?, remark })
+    };
+    rows.iter().map(of).collect()
+}
+
+/// The runs that formulas name.
+fn names<'a>(formulas: &'a [RowFormula<'_>]) -> impl Iterator<Item = &'a RunName> {
+    let all = formulas.iter().flat_map(|one| {
+        let remark = one.remark.iter().filter_map(|(_, formula)| formula.as_ref());
+        std::iter::once(&one.formula).chain(remark)
+    });
+    all.flat_map(Formula::references).filter_map(|reference| reference.run.as_ref())
+}
+
+/// The points of these experiments with further settings, and the cases of each.
+fn lay_out(
+    folder: &Folder,
+    quick: bool,
+    named: &BTreeSet<&str>,
+    further: &[(String, String)],
+) -> Result<(Vec<Point>, Cases), String> {
+    let file: File = toml::from_str(folder.rows).map_err(|error| format!("rows.toml: {error}"))?;
+    if let Some(name) = named.iter().find(|name| !file.experiment.contains_key(**name)) {
+        let known: Vec<&str> = file.experiment.keys().map(String::as_str).collect();
+        return Err(format!("there is no experiment {name:?}; write one of {}", known.join(", ")));
+    }
+    let (mut points, mut cases) = (Vec::new(), BTreeMap::new());
+    for (name, experiment) in file.experiment {
+        if !named.contains(name.as_str()) {
+            continue;
+        }
+        let none = Case::default();
+        let all = experiment.cases.iter().map(Some);
+        for case in all.chain(experiment.cases.is_empty().then_some(None)) {
+            let known = case.map_or(Some(&none), |case| file.case.get(case));
+            let known = known.ok_or_else(|| {
+                let case = case.map_or("", String::as_str);
+                format!("experiment.{name}: there is no [case.{case}]; write it")
+            })?;
+            let sets = [&experiment.sets(known, quick)[..], further].concat();
+            let plan = experiment.plan(&name, folder, &sets);
+            let plan = plan.map_err(|Refusal(why)| format!("experiment.{name}: {why}"))?;
+            let tags = labels(&plan);
+            for (point, labels) in plan.points.into_iter().zip(tags) {
+                points.push(Point {
+                    experiment: name.clone(),
+                    tags: case.cloned().into_iter().chain(labels).collect(),
+                    looks: experiment.looks,
+                    about: about_under(&point.scenario, &point.expect, &[]),
+                    results: Mutex::new(vec![None; point.scenario.seeds.len()]),
+                    scenario: point.scenario,
+                });
+            }
+        }
+        cases.insert(name, experiment.cases);
+    }
+    Ok((points, cases))
+}
+
+impl Experiment {
+    /// Its settings in a case, as key and TOML text. It knows better than a case, which several experiments share.
+    fn sets(&self, case: &Case, quick: bool) -> Vec<(String, String)> {
+        let short = [&case.quick, &self.quick].into_iter().filter(|_| quick);
+        let all = [&case.set, &self.set].into_iter().chain(short).flatten();
+        all.map(|(key, value)| (key.clone(), value.to_string())).collect()
+    }
+
+    /// Its points under these settings.
+    fn plan(
+        &self,
+        name: &str,
+        folder: &Folder,
+        sets: &[(String, String)],
+    ) -> Result<Plan, Refusal> {
+        if let Some(command) = &self.htsim {
+            let imported = command.import(name, folder)?;
+            return plan("scenario.toml", &|file| imported.file(file), sets);
+        }
+        let file = self.scenario.clone().unwrap_or_else(|| format!("{name}.toml"));
+        plan(&file, &|file| folder.file(file).map(String::from), sets)
+    }
+}
+
+/// The points of a scenario, as `forebay sweep` has them.
+fn plan(
+    scenario: &str,
+    read: &dyn Fn(&str) -> Result<String, String>,
+    sets: &[(String, String)],
+) -> Result<Plan, Refusal> {
+    let text = read(scenario).map_err(|why| Refusal(format!("{scenario} {why}")))?;
+    let load = |point: &[(String, String)]| -> Result<LoadedScenario, Refusal> {
+        text_from(scenario, &text, &around(sets, point), read)
+            .map_err(|error| Refusal(error.to_string()))
+    };
+    Plan::of(load(&[])?, sets, None, Vec::new(), scenario, load)
+}
+
+/// Files of an imported scenario.
+struct ImportedFiles(Vec<(String, String)>);
+
+impl ImportedFiles {
+    fn file(&self, name: &str) -> Result<String, String> {
+        let found = self.0.iter().find(|(known, _)| known == name);
+        found.map(|(_, text)| text.clone()).ok_or_else(|| "was not imported".into())
+    }
+}
+
+impl HtsimCommand {
+    /// The scenario that the import writes, as a user reads it.
+    fn import(&self, name: &str, folder: &Folder) -> Result<ImportedFiles, Refusal> {
+        let text = folder.file(&self.matrix);
+        let text = text.map_err(|why| Refusal(format!("{} {why}", self.matrix)))?;
+        let command = Command {
+            transport: Some("ndp"),
+            cwnd: Some(self.cwnd),
+            queue: Some(self.q),
+            mtu: Some(self.mtu),
+            strategy: Some(&self.strat),
+            paths: self.paths,
+            ..Command::default()
+        };
+        let matrix = Source { name: &self.matrix, text };
+        let made = import::htsim(name, &Htsim { matrix, topology: None, command });
+        made.map(|made| ImportedFiles(made.files)).map_err(|error| Refusal(error.to_string()))
+    }
+}
+
+/// The labels of the swept values of each point.
+fn labels(plan: &Plan) -> Vec<Vec<String>> {
+    let of_key = |key: usize| {
+        let mut distinct: Vec<&str> = Vec::new();
+        for point in &plan.points {
+            if !distinct.contains(&point.values[key].as_str()) {
+                distinct.push(&point.values[key]);
+            }
+        }
+        let short = sweep::labels(&distinct);
+        let one = |value: &String| {
+            let at = distinct.iter().position(|known| known == value);
+            short[at.expect("it is one of them")].clone()
+        };
+        plan.points.iter().map(|point| one(&point.values[key])).collect::<Vec<_>>()
+    };
+    let keys: Vec<Vec<String>> = (0..plan.keys.len()).map(of_key).collect();
+    (0..plan.points.len()).map(|at| keys.iter().map(|key| key[at].clone()).collect()).collect()
+}
+
+/// Place of the point that a formula names. The error says what there is.
+fn chosen<'a>(
+    points: impl Iterator<Item = (&'a str, &'a [String])> + Clone,
+    name: &RunName,
+) -> Result<usize, String> {
+    let own = points.enumerate().filter(|(_, (of, _))| *of == name.experiment);
+    let is = |tags: &[String]| name.point.iter().all(|one| tags.contains(one));
+    let found: Vec<usize> =
+        own.clone().filter(|(_, (_, tags))| is(tags)).map(|(at, _)| at).collect();
+    match found[..] {
+        [at] => Ok(at),
+        _ => {
+            let all = own.map(|(_, (_, tags))| format!("[{}]", tags.join(", ")));
+            Err(format!(
+                "{name} is {} points; write one of {}{}",
+                found.len(),
+                name.experiment,
+                all.collect::<Vec<_>>().join(" ")
+            ))
+        }
+    }
+}
+
+impl Point {
+    /// Simulates one of its seeds.
+    fn simulate(&self, at: usize) {
+        laid_out::begins(&self.scenario);
+        let seed = bench::seed(self.scenario.seeds[at]);
+        let mut simulation = Simulation::new(&self.scenario, seed, Options::default())
+            .unwrap_or_else(|error| panic!("{}: {error}", self.scenario.name));
+        let (warmup, end) = (self.scenario.output.warmup, self.scenario.stop.time);
+        let mut look = |at: Time| {
+            simulation.advance(at, &Watch::default());
+            without_packets(simulation.inspect())
+        };
+        let before = look(warmup);
+        let last = self.scenario.traffic.iter().map(|entry| entry.until).max();
+        let span = last.unwrap_or(end).min(end).since(warmup).as_ps();
+        let step = |i: u32| Span::from_ps(span * u64::from(i) / u64::from(self.looks));
+        let looks = (1..=self.looks).map(|i| look(warmup + step(i))).collect();
+        let after = look(Time::MAX);
+        let names = simulation.names().to_vec();
+        let seconds = end.as_secs_f64() - warmup.as_secs_f64();
+        let window = Window { before, looks, after, seconds, names };
+        let record = simulation.finish().record;
+        let mut results = self.results.lock().expect("entering does not panic");
+        results[at] = Some((record, window));
+    }
+
+    /// What its seeds left; `None` unless all have run.
+    fn finished(self) -> Option<FinishedPoint> {
+        let results = self.results.into_inner().expect("every worker has ended");
+        let (records, windows) =
+            results.into_iter().collect::<Option<Vec<_>>>()?.into_iter().unzip();
+        Some(FinishedPoint {
+            experiment: self.experiment,
+            tags: self.tags,
+            about: self.about,
+            records,
+            windows,
+            summary: OnceLock::new(),
+        })
+    }
+}
+
+/// No formula looks at packets under way.
+fn without_packets(mut seen: Inspection) -> Inspection {
+    seen.ports.iter_mut().for_each(|port| port.flying = Vec::new());
+    seen
+}
+
+impl Experiments for Results {
+    fn runs(&self, name: Option<&RunName>) -> Result<Runs<'_>, String> {
+        let name = name.ok_or("has no experiment; write its name and a dot first")?;
+        let tags = self.points.iter().map(|point| (point.experiment.as_str(), &point.tags[..]));
+        let point = &self.points[chosen(tags, name)?];
+        Ok(Runs {
+            about: &point.about,
+            records: &point.records,
+            windows: &point.windows,
+            summary: SummaryOfRuns::Lazy(&point.summary),
+        })
+    }
+
+    fn cases(&self, experiment: &str) -> Vec<String> {
+        self.cases.get(experiment).cloned().unwrap_or_default()
+    }
+
+    fn function(&self, name: &str) -> Option<NamedFunction> {
+        FUNCTIONS.iter().find(|(known, _)| *known == name).map(|(_, function)| *function)
+    }
+}
+
+impl RowFormula<'_> {
+    /// Enters its value, or why there is none.
+    fn enter(&self, results: &Results, measured: &mut MeasuredRows) {
+        let rows = self.row.flows.as_ref().map_or(&[][..], |flows| flows.conditions());
+        let mut remark = String::new();
+        for (text, formula) in &self.remark {
+            remark += text;
+            if let Some(formula) = formula {
+                let value = formula.value(results, &[]).map(|found| number(found.value));
+                remark += value.as_deref().unwrap_or("none");
+            }
+        }
+        let id = self.row.id.as_str();
+        match self.formula.value(results, rows) {
+            Ok(found) => match found.beyond {
+                Some(beyond) => measured.insert_tail(id, found.value, beyond, remark),
+                None => measured.insert_saying(id, found.value, remark),
+            },
+            Err(NoValue::Empty) => {
+                measured.insert_none(id, Value::Empty("zero on both sides".into()), remark);
+            }
+            Err(NoValue::Missing(why)) => {
+                measured.insert_none(id, Value::TooFew(format!("the formula {why}")), remark);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::folder::FOLDERS;
+
+    #[test]
+    fn every_row_of_a_folder_has_a_formula_whose_runs_exist() {
+        for folder in &FOLDERS {
+            let rows = crate::rows(folder.suite);
+            for quick in [true, false] {
+                let points = check(folder, &rows, quick);
+                let points = points.unwrap_or_else(|why| panic!("{}: {why}", folder.suite));
+                assert!(points > 0, "{}", folder.suite);
+            }
+        }
+    }
+
+    /// Reading 5 of homa: arrivals for 1 ms, runs of three times that, a tenth of it if quick. Readings of rdma: PowerTCP bounded.
+    #[test]
+    fn a_quick_run_is_shorter_and_an_experiment_overrides_its_cases() {
+        let laid_out = |suite, experiment, quick| {
+            let named = BTreeSet::from([experiment]);
+            let points = lay_out(Folder::of(suite), quick, &named, &[]);
+            points.unwrap_or_else(|why| panic!("{suite}: {why}")).0
+        };
+        for (quick, us) in [(false, 3_000), (true, 300)] {
+            let points = laid_out("homa", "racks", quick);
+            let first = points.iter().find(|point| point.tags == ["w1"]).expect("a case");
+            assert_eq!(first.scenario.stop.time, Time::from_ps(us * 1_000_000));
+        }
+        let bound = |experiment| {
+            let points = laid_out("rdma", experiment, false);
+            let point = points.iter().find(|point| point.tags == ["powertcp"]).expect("a case");
+            point.scenario.transport.params.iter().any(|(key, _)| key == "least_current")
+        };
+        assert_eq!([bound("two"), bound("two-bounded")], [false, true]);
+        let tags: Vec<_> = laid_out("rdma", "loss", false).into_iter().map(|p| p.tags).collect();
+        assert_eq!((tags.len(), &tags[4]), (9, &vec!["irn".to_string(), "0.001".into()]));
+    }
+
+    fn changed(suite: &'static str, from: &str, to: &str) -> String {
+        let folder = Folder::of(suite);
+        let text = folder.rows.replacen(from, to, 1);
+        assert_ne!(text, folder.rows, "{from} is there");
+        let rows = crate::row::parse(&text).expect("rows read");
+        let changed = Folder { suite, rows: text.leak(), files: folder.files };
+        check(&changed, &rows, false).expect_err(to)
+    }
+
+    #[test]
+    fn what_an_experiment_lacks_is_said_with_what_there_is() {
+        for (from, to, says) in [
+            (
+                "incast[12]",
+                "incast[13]",
+                "incast[13] is 0 points; write one of incast[12] [48] [100]",
+            ),
+            (
+                "sum(outcast.",
+                "sum(outkast.",
+                "there is no experiment \"outkast\"; write one of incast, outcast",
+            ),
+            ("cases = [\"12\",", "cases = [\"11\",", "there is no [case.11]; write it"),
+            ("incast-12.csv", "incast-11.csv", "is not among the files of validation/ndp"),
+            ("max(incast[12]", "maximum(incast[12]", "row incast-last-12: formula"),
+        ] {
+            let why = changed("ndp", from, to);
+            assert!(why.contains(says), "{to}: {why}");
+        }
+    }
+}
