@@ -352,14 +352,17 @@ pub struct Reproduce {
     /// End with exit code 3 if a row is out of tolerance
     #[arg(long)]
     pub strict: bool,
+    /// Write one HTML page: every number as published and measured, verdicts, causes and pictures. The file is SUITE.html
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, conflicts_with_all = ["all", "stated"])]
+    pub page: Option<Option<PathBuf>>,
     /// Write the suite's pictures into this folder
     #[arg(long, value_name = "DIR")]
     pub pictures: Option<PathBuf>,
     /// Instead of the rows, show how open settings were chosen and how each changes the rows
-    #[arg(long, conflicts_with_all = ["json", "strict", "pictures"])]
+    #[arg(long, conflicts_with_all = ["json", "strict", "pictures", "page"])]
     pub sensitivity: bool,
     /// Instead of the rows, run them with this number of seed sets, and show which verdicts change
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=100), conflicts_with_all = ["strict", "pictures", "sensitivity"])]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=100), conflicts_with_all = ["strict", "pictures", "page", "sensitivity"])]
     pub seeds: Option<u64>,
     #[command(flatten)]
     pub show: Verbosity,

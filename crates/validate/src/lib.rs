@@ -24,6 +24,7 @@ mod laid_out;
 mod linux;
 mod measured;
 mod order;
+mod page;
 mod pipe;
 mod plot;
 mod powertcp;
@@ -39,6 +40,7 @@ mod tcp_nv;
 
 pub use first_count::first_count;
 pub use jobs::OnProgress;
+pub use page::page;
 pub use recorded::{Extent, PAPERS, Share, headline, papers, recorded, stated};
 pub use repeats::Repeats;
 pub use row::{Basis, Row, Tolerance, Verdict};
@@ -357,6 +359,16 @@ pub fn recorded_spread(suite: &str) -> Option<Spread> {
 /// As [`run`].
 pub fn rows(suite: &str) -> Vec<Row> {
     row::parse(self::suite(suite).rows)
+        .unwrap_or_else(|error| panic!("validation/{suite}/rows.toml: {error}"))
+}
+
+/// What a suite compares with.
+///
+/// # Panics
+/// As [`run`].
+pub fn title(name: &str) -> String {
+    let suite = split(name).0;
+    row::title(self::suite(suite).rows)
         .unwrap_or_else(|error| panic!("validation/{suite}/rows.toml: {error}"))
 }
 

@@ -268,6 +268,16 @@ pub(crate) fn parse(text: &str) -> Result<Vec<Row>, String> {
     Ok(file.row)
 }
 
+/// The title of a file of rows.
+pub(crate) fn title(text: &str) -> Result<String, String> {
+    #[derive(Deserialize)]
+    struct File {
+        title: String,
+    }
+    let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
+    Ok(file.title)
+}
+
 /// Puts out each row whose number is not what it says that it follows from.
 pub(crate) fn check_repeats(rows: &mut [Row]) {
     let numbers: BTreeMap<String, f64> =

@@ -6,6 +6,7 @@ use crate::progress::Meter;
 use crate::say;
 use forebay_study::progress::State;
 use forebay_validate::{Row, Verdict};
+use std::path::PathBuf;
 use std::sync::Mutex;
 
 mod all;
@@ -66,9 +67,18 @@ pub fn reproduce(args: &Reproduce) -> Result<(), Failure> {
         std::fs::create_dir_all(folder)
             .map_err(|e| Failure::io(format_args!("create {}", folder.display()), &e))?;
     }
-    let (rows, pictures) =
-        forebay_validate::reproduce(suite, args.quick, args.pictures.is_some(), &on_progress);
+    let draw = args.pictures.is_some() || args.page.is_some();
+    let (rows, pictures) = forebay_validate::reproduce(suite, args.quick, draw, &on_progress);
     lock().0.clear();
+    if let Some(path) = &args.page {
+        let default = || PathBuf::from(format!("{}.html", suite.replace('/', "-")));
+        let path = path.clone().unwrap_or_else(default);
+        let quick = if args.quick { " --quick" } else { "" };
+        let command = format!("forebay reproduce {suite}{quick} --page");
+        let page = forebay_validate::page(suite, &rows, &pictures, &command);
+        forebay_record::write_whole(&path, page)?;
+        say::note(&path.display().to_string());
+    }
     for (folder, (name, svg)) in
         pictures.into_iter().filter_map(|one| Some((args.pictures.as_ref()?, one)))
     {
