@@ -794,7 +794,7 @@ fn the_shipped_scenarios_teach_what_they_say() {
 
     let homa = include_str!("../../../../scenarios/homa-priorities.toml");
     let short = |levels: &str| {
-        let record = shipped(homa, &[("transport.levels", levels)]);
+        let record = shipped(homa, &[("transport.priorities", levels)]);
         let short = record.flows.iter().filter(|flow| flow.size.get() <= 10_000);
         let mut slowdowns: Vec<f64> = short.filter_map(|flow| flow.slowdown()).collect();
         slowdowns.sort_by(f64::total_cmp);

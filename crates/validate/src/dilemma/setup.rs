@@ -139,7 +139,7 @@ impl Setup {
             Scheme::Ndp => "[transport]\nkind = \"receiver-driven\"\nlaw = \"ndp\"\nwindow = \"72 packets\"\nack_class = 1\n".into(),
             Scheme::Homa => format!(
                 "[host]\nnic = \"srpt\"\n[transport]\nkind = \"receiver-driven\"\nlaw = \"homa\"\nwindow = \"107500B\"\n\
-                 levels = {}\nack_class = 7\n",
+                 priorities = {}\nack_class = 7\n",
                 self.levels
             ),
             Scheme::Dcqcn => "[transport]\nkind = \"rdma\"\nrecovery = \"go-back-n\"\nlaw = \"dcqcn\"\ncnp_class = 1\nack_class = 1\n\
