@@ -163,6 +163,13 @@ impl BenchRun {
         (after.counters.tx_bytes - before.counters.tx_bytes) as f64
     }
 
+    /// Points of a series in the measured part: s, value.
+    pub fn measured<'a>(&self, series: &'a Series) -> impl Iterator<Item = (f64, f64)> + 'a {
+        let warmup = self.warmup;
+        let points = series.at.iter().zip(&series.values).filter(move |p| *p.0 >= warmup);
+        points.map(|(at, value)| (at.as_secs_f64(), *value))
+    }
+
     /// Packets dropped and sent at a port in the measured part.
     pub fn dropped_and_sent(&self, port: &str) -> (f64, f64) {
         let (before, after) = self.port(port);

@@ -321,7 +321,7 @@ fn plan(
 ) -> Result<Plan, Refusal> {
     let text = read(scenario).map_err(|why| Refusal(format!("{scenario} {why}")))?;
     let load = |point: &[(String, String)]| -> Result<LoadedScenario, Refusal> {
-        text_from(scenario, &text, &around(sets, point), read)
+        text_from(scenario, &text, &around(sets, point), &|file| read(file).map(String::into_bytes))
             .map_err(|error| Refusal(error.to_string()))
     };
     Plan::of(load(&[])?, sets, None, Vec::new(), scenario, load)
