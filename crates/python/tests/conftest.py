@@ -55,7 +55,7 @@ queues = { every = "20us", where = "leaf[0]" }
 
 def in_sample(index: int) -> bool:
     """Whether a test looks at this one of many: a third of them, which the commit chooses, and all in `./test --all`."""
-    seed = os.environ.get("PROPTEST_RNG_SEED")
+    seed = os.environ.get("FOREBAY_SAMPLE")
     return seed is None or "FOREBAY_WHOLE" in os.environ or index % 3 == int(seed) % 3
 
 

@@ -37,6 +37,7 @@ const USES: [(&str, &[&str]); 31] = [
             "scenario",
         ],
     ),
+    ("study", &["units", "laws", "record", "scenario", "sim"]), // seeds, sweeps, expectations, formulas
     (
         "validate",
         &[
@@ -54,7 +55,6 @@ const USES: [(&str, &[&str]); 31] = [
             "study",
         ],
     ),
-    ("study", &["units", "laws", "record", "scenario", "sim"]), // seeds, sweeps, expectations: moves out of cli
     ("playground", &["units", "scenario", "record", "sim", "study"]),
     ("chaos", &["units", "laws", "record", "scenario", "sim", "study"]),
     ("tidy", &[]), // its tests read source files
@@ -76,7 +76,7 @@ const MODELS: [&str; 10] =
     ["units", "settings", "engine", "wire", "net", "host", "transport", "sim", "record", "jobs"];
 
 /// Files outside `scenario` that parse TOML or JSON, and of whom.
-const PARSERS: [&str; 13] = [
+const PARSERS: [&str; 14] = [
     "carc-bench/src/traffic.rs",    // its own child processes
     "agent/src/run/orders.rs",      // of its own guard
     "study/",                       // manifests of runs
@@ -85,6 +85,7 @@ const PARSERS: [&str; 13] = [
     "cli/src/reproduce/all.rs",     // rows that it has written
     "record/src/dir/read.rs",       // run folders
     "validate/src/experiments.rs",  // suites, part of the program
+    "validate/src/first_count.rs",  // likewise
     "validate/src/hiercc/setup.rs", // its own tables, likewise
     "validate/src/linux/mod.rs",    // likewise
     "validate/src/lib.rs",          // likewise

@@ -142,7 +142,7 @@ pub fn wait_for_frames(here: &Scratch, seeds: &[u32]) {
 
 /// Whether a test looks at this one of many: a third of them, which the commit chooses, and all in `./test --all`.
 pub fn in_sample(index: usize) -> bool {
-    let seed = std::env::var("PROPTEST_RNG_SEED").ok().and_then(|seed| seed.parse::<usize>().ok());
+    let seed = std::env::var("FOREBAY_SAMPLE").ok().and_then(|seed| seed.parse::<usize>().ok());
     let whole = std::env::var_os("FOREBAY_WHOLE").is_some();
     whole || seed.is_none_or(|seed| index % 3 == seed % 3)
 }
