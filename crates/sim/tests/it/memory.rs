@@ -207,14 +207,18 @@ fn samples_add_up() {
 fn a_antagonist_that_rests_is_seen_to_rest() {
     let record = congested("", "memory = { every = \"10us\", where = \"host[*]\" }");
     let series = &record.memory_series[0];
+    let mut nic_before = 0.0; // Gb/s on PCIe in the sample before
     for (sample, traffic) in series.samples.iter().zip(series.antagonist(1)) {
         let into = (sample.at.as_ps() - 1) / 1_000_000 % 400;
         if into == 309 {
-            // The last writes are posted a latency after it has stopped, and then wait for those before them.
-            assert!(traffic > 0.28 && traffic < 0.5, "{:?}: {traffic}", sample.at);
+            // The last writes are posted a latency after it has stopped, and then wait for those before them: 0.21 GB/s beside a NIC with
+            // nothing to do, and more if the NIC writes, too.
+            let least = if nic_before > 20.0 { 0.3 } else { 0.21 };
+            assert!(traffic > least && traffic < 0.5, "{:?}: {traffic}", sample.at);
         } else {
             assert_eq!(traffic > 0.0, into < 300, "{:?}: {traffic}", sample.at);
         }
+        nic_before = sample.pcie_gbps;
     }
 }
 
