@@ -160,7 +160,11 @@ fn picture<'a>(name: &str, of: &dyn Fn(Scheme) -> &'a Outcome) -> (String, Strin
     let panel = |label, top, lines| Panel { label, range: (0.0, top), lines, rules: Vec::new() };
     let panels = [
         panel("Queue of the receiver's port, KB", most * 1.05, lines(|one| &one.queue)),
-        panel("Throughput, mean of 100 us", 1.05, lines(|one| &one.throughput)),
+        panel(
+            "Throughput over the rate of the link, mean of 100 us",
+            1.05,
+            lines(|one| &one.throughput),
+        ),
     ];
     let title = format!("PowerTCP, figure 4: {name}:1 incast into one long flow");
     let svg = plot(&title, "ms since the incast began", (0.0, SPAN * 1e3), &panels);
