@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the playground: the simulator for a browser, and the page around it, in one static folder that any web server serves.
 # Usage: packaging/playground/build.sh [FOLDER]; without a folder it is target/playground, where `forebay play` finds it.
-# Tests set FEATURES of the crate (`unified`) and FOREBAY_PROFILE, cargo's (`tested`), and so share what macros are made of with the command.
+# Tests set FEATURES (`unified`) and FOREBAY_PROFILE (`tested`). Then cargo compiles procedural macros once for the page and the command.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 out=${1:-target/playground}

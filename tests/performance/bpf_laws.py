@@ -57,7 +57,8 @@ def main():
     if not BINARY.exists():
         sys.exit(f"{BINARY} is missing: cargo build --release")
     if shutil.which("valgrind") is None:
-        sys.exit("skipped: valgrind is not installed")
+        print("skipped: instructions of BPF laws (valgrind is not installed)")
+        return
     cases = [case for law, params, _ in LAWS for case in [(law, params), (f"bpf:{law}.bpf.o", "{}")]]
     with ThreadPoolExecutor(max_workers=2) as pool:
         measured = list(pool.map(per_hop, cases))

@@ -5,8 +5,8 @@
 //! An address has a region in its upper 32 bits and an offset in its lower ones. No host address reaches a program, so what it does never
 //! depends on the layout of memory.
 //!
-//! Invariant: every access is looked up and checked. One call runs at most [`MAX_STEPS`] instructions, and those behind its last jump. The
-//! good path makes no error value.
+//! Invariant: every access is looked up and checked. One call runs at most [`MAX_STEPS`] instructions, plus those since its last jump, which
+//! the next jump counts. The good path makes no error value.
 
 use crate::address::{FRAME, FRAMES, region};
 use crate::image::{Caller, Flow, HostMemory, Image};
@@ -52,7 +52,7 @@ impl Machine<'_> {
         let mut r = [0u64; 16];
         r[1..6].copy_from_slice(&arguments);
         let mut pc = entry;
-        let mut from = entry; // first instruction that is not yet counted: they are counted where they do not go straight on
+        let mut from = entry; // first instruction that is not counted yet; a jump, a call or an exit counts all up to itself
         if bottom >= FRAMES {
             return Err(Stop { at: pc as u32, why: StopReason::Frames });
         }
@@ -76,13 +76,19 @@ impl Machine<'_> {
                     return Err(Stop { at: pc as u32, why: $why })
                 };
             }
-            // Counts the instructions up to this one, behind which another one than the next comes.
-            macro_rules! count {
-                ($to:expr) => {{
+            // Counts the instructions from `from` up to this one.
+            macro_rules! charge {
+                () => {
                     match self.left.checked_sub((pc + 1 - from) as u32) {
                         Some(left) => self.left = left,
                         None => stop!(StopReason::Steps),
                     }
+                };
+            }
+            // The same, before going on at `$to`.
+            macro_rules! count {
+                ($to:expr) => {{
+                    charge!();
                     from = $to;
                 }};
             }
@@ -366,10 +372,7 @@ impl Machine<'_> {
                 }
                 Op::Exit => {
                     if self.depth == bottom {
-                        match self.left.checked_sub((pc + 1 - from) as u32) {
-                            Some(left) => self.left = left,
-                            None => stop!(StopReason::Steps),
-                        }
+                        charge!();
                         return Ok(r[0]);
                     }
                     self.depth -= 1;

@@ -131,8 +131,8 @@ INLINE u32 nv_ssthresh(u32 cwnd)
 }
 
 /*
- * The kernel's sample is of all that the connection ever delivered where an ACK delivers nothing new, and so far above what a window holds.
- * A window that was just cut had more in flight than it holds now, though never eight times as much.
+ * If an ACK delivers nothing new, the kernel's sample is all that the connection ever delivered: far more than a window holds.
+ * After a cut, more is in flight than the window holds now, but never eight times as much.
  */
 INLINE u32 nv_bounded(u32 in_flight, const struct nv_window *w)
 {

@@ -52,7 +52,7 @@ kind = "tcp"
 rto_min = "5ms"
 "#;
 
-/// Scenarios: a name, the form, and what fills it in. Those from `a kernel's path` on have the paths of `validation/linux/scenarios.toml`.
+/// Scenarios: a name, the form, and what fills it in. The four called `a kernel's ...` have the paths of `validation/linux/scenarios.toml`.
 type Case = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
 const CASES: [Case; 24] = [
@@ -180,7 +180,11 @@ fn digest((_, form, set): &Case, ecn: &str, transport: &str) -> u64 {
     let mut text = format!(
         "version = 1\nname = \"t\"\nseeds = [1]\n{form}delayed_ack = true\n{transport}\nMORE\n"
     );
-    for (what, value) in set.iter().chain(&USUAL).chain(&[("ECN", ecn)]) {
+    for (what, value) in *set {
+        assert!(text.contains(what), "{what} is nowhere in\n{text}");
+        text = text.replace(what, value);
+    }
+    for (what, value) in USUAL.iter().chain(&[("ECN", ecn)]) {
         text = text.replace(what, value);
     }
     // In the folder of the objects, so that laws are found there.

@@ -188,7 +188,7 @@ fn conserved(record: &RunRecord, scenario: &Scenario) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Collectives that have ended have delivered the bytes of their schedules, and of the others the run says who waits for whom.
+/// A collective that has ended has delivered the bytes of its schedule. Of one that has not, a warning says who waits for whom.
 fn collectives(scenario: &Scenario, record: &RunRecord, warnings: &[String]) -> Result<(), Fault> {
     let fault = |text: String| Err(Fault { kind: "collectives", text });
     for (traffic, entry) in (0u16..).zip(&scenario.traffic) {

@@ -273,7 +273,7 @@ pub struct New {
     /// Name of the example (see: forebay list presets)
     #[arg(default_value = "websearch")]
     pub preset: String,
-    /// As --out; an example of several files is a folder
+    /// File to write, as with --out. A folder if the example has several files
     #[arg(value_name = "PLACE", conflicts_with = "out")]
     pub to: Option<PathBuf>,
     /// Write to this file instead of stdout

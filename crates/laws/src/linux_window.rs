@@ -107,7 +107,7 @@ impl LinuxWindow {
         self.cwnd < self.ssthresh
     }
 
-    /// Whether slow start has more than half of its way before it. Source: `tcp_update_pacing_rate`.
+    /// Whether the window is below half of the threshold. Source: `tcp_update_pacing_rate`.
     pub(crate) fn is_far_below_threshold(&self) -> bool {
         self.packets() < self.ssthresh / self.mss() / 2
     }

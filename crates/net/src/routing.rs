@@ -306,10 +306,18 @@ impl Routes {
     /// The equal-cost port towards rack `tor` with the shortest queue; of several, the one that `nth` draws. `queue` shows the queue of a port.
     /// `None`: unreachable.
     pub fn shortest(&self, tor: u16, nth: u64, queue: impl Fn(u16) -> u64) -> Option<u16> {
-        let least = self.equal(tor).map(&queue).min()?;
-        let shortest = || self.equal(tor).filter(|port| queue(*port) == least);
+        let (mut least, mut ties) = (u64::MAX, 0);
+        for length in self.equal(tor).map(&queue) {
+            if length < least {
+                (least, ties) = (length, 0);
+            }
+            ties += u32::from(length == least);
+        }
+        if ties == 0 {
+            return None; // no port
+        }
         let word = Stream::at(self.keys[Paths::Adaptive as usize], nth);
-        shortest().nth(below(word, shortest().count() as u32) as usize)
+        self.equal(tor).filter(|port| queue(*port) == least).nth(below(word, ties) as usize)
     }
 
     /// Equal-cost ports towards a rack, ascending.

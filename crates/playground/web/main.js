@@ -326,17 +326,18 @@ function flows(end) {
     $("flows-note").textContent = `${count(f.size.length - open)} flows completed` + (open ? `, ${count(open)} did not` : "") + (lost ? `; ${count(lost)} retransmission timeouts` : "") + ". Each dot is a flow; p50 and p99 of all, in grey of the run compared with.";
     return;
   }
-  $("flows-title").textContent = run.end && run.end.collectives.start_us.length ? "Collective" : "Rates of flows";
+  $("flows-title").textContent = run.hasCollectives() ? "Collective" : "Rates of flows";
   const shown = rates.map(([flow, values]) => ({ flow, values, sum: values.reduce((a, b) => a + b, 0) })).sort((a, b) => a.flow - b.flow);
   const lines = (shown.length > 8 ? shown.sort((a, b) => b.sum - a.sum).slice(0, 8).sort((a, b) => a.flow - b.flow) : shown).map(({ flow, values }) => ({ raw: values, values: smooth(values), at: run.times(), class: colour(entry(flow)), name: called(flow) }));
   const old = before && before.frames.length ? [...before.rates().values()].slice(0, 8).map(values => ({ values: smooth(values), at: before.times() })) : [];
   moveFlows = overTime(place, { title: "Acknowledged payload of each flow, Gb/s", lines, ghost: old, unit: gbps, tick: v => plain(v), until: end, height: 320, seek, axis: true });
-  const steady = run.end ? lines.map(({ raw }) => raw.slice(raw.length >> 1).reduce((a, b) => a + b, 0) / Math.max(1, raw.length - (raw.length >> 1))) : [];
-  if (run.end && run.end.collectives.start_us.length) {
-    $("flows-note").textContent = collectives(run.end.collectives) + (shown.length > lines.length ? ` ${shown.length - lines.length} more flows are not drawn.` : "");
+  const more = shown.length > lines.length ? ` ${shown.length - lines.length} more flows are not drawn.` : "";
+  if (run.hasCollectives()) {
+    $("flows-note").textContent = collectives(run.end.collectives) + more;
     return;
   }
-  $("flows-note").textContent = steady.length ? `Means of the second half: ${steady.map((rate, i) => `${lines[i].name} ${sig(rate)}`).join(", ")} Gb/s.` + (shown.length > lines.length ? ` ${shown.length - lines.length} more flows are not drawn.` : "") : "";
+  const steady = run.end ? lines.map(({ raw }) => raw.slice(raw.length >> 1).reduce((a, b) => a + b, 0) / Math.max(1, raw.length - (raw.length >> 1))) : [];
+  $("flows-note").textContent = steady.length ? `Means of the second half: ${steady.map((rate, i) => `${lines[i].name} ${sig(rate)}`).join(", ")} Gb/s.` + more : "";
 }
 
 // How long collectives took, in a sentence or two.
@@ -405,7 +406,7 @@ function numbers(i, us) {
     ["Dropped so far", count(run.total(4)[i]), old && count(old.total(4)[k])],
   ];
   if (document.body.classList.contains("pauses")) tiles.push(["Ports paused", percent(run.pausedShare()[i]), old && percent(old.pausedShare()[k])]);
-  if (run.end && run.end.collectives.start_us.length) {
+  if (run.hasCollectives()) {
     const took = mean(run.completed(us)), was = old && mean(old.completed());
     tiles.push(["Completion", took === null ? "–" : time(took), old && (was === null ? "–" : time(was))]);
   }
@@ -501,6 +502,8 @@ function listen() {
   scrub.addEventListener("input", () => { stop(); at = Number(scrub.value); move(); });
   $("run").addEventListener("click", start);
   $("object").addEventListener("change", takeObject);
+  // The same file again is a change too: it may have been compiled since.
+  $("object").addEventListener("click", () => { $("object").value = ""; });
   let typing;
   text.addEventListener("input", () => { changes = null; offer(null); clearTimeout(typing); typing = setTimeout(check, 200); });
   text.addEventListener("scroll", () => { $("gutter").scrollTop = text.scrollTop; });

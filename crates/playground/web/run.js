@@ -107,6 +107,9 @@ export class Run {
     return flows.slowdown.filter((s, i) => s !== null && flows.done_us[i] <= us + 1e-6).sort((a, b) => a - b);
   }
 
+  // Whether the run had collectives, which its end says.
+  hasCollectives() { return Boolean(this.end && this.end.collectives.start_us.length); }
+
   // Completion times of collectives that were over by then, in us, in their order.
   completed(us = Infinity) {
     const all = this.end && this.end.collectives;

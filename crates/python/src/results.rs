@@ -51,7 +51,7 @@ impl Results {
     }
 
     /// Results of a scenario whose files are in the folder of this file.
-    pub(crate) fn beside(self, place: &str) -> Self {
+    pub(crate) fn in_folder_of(self, place: &str) -> Self {
         let folder = Path::new(place).parent().unwrap_or(Path::new("")).to_path_buf();
         Self { folder, ..self }
     }

@@ -270,7 +270,7 @@ pub(crate) fn run(
     }
     let warnings = here.warnings.into_inner().unwrap_or_default();
     let results = Results::new(about, runs, bands, [warnings, stalls].concat(), wall_s);
-    Ok(results.under(how.laws).beside(place))
+    Ok(results.under(how.laws).in_folder_of(place))
 }
 
 /// There is no flow that would be under a law in Python, which stands for `like`; of those that there are, these are the laws.

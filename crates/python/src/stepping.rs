@@ -158,7 +158,7 @@ impl Simulation {
         let stall = outcome.stall.map(|why| format!("seed {} stalled: {why}", self.seed));
         let warnings = outcome.warnings.into_iter().chain(stall).collect();
         let results = Results::new(about, vec![outcome.record], Vec::new(), warnings, 0.0);
-        Ok(results.beside(&self.scenario.place))
+        Ok(results.in_folder_of(&self.scenario.place))
     }
 }
 

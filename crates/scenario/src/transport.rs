@@ -212,7 +212,7 @@ impl Transport {
         {
             judge.class_exists(&format!("{place}.{key}"), class, classes);
         }
-        self.check_levels(judge, place, classes);
+        self.check_priorities(judge, place, classes);
     }
 }
 

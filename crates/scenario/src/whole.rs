@@ -47,10 +47,10 @@ pub(crate) fn check(scenario: &mut Scenario, stem: &str, judge: &mut Judge<'_>) 
     for (name, one) in &s.transports {
         one.check_paths(judge, &transport::path(name), s.fabric.routing);
     }
-    s.transport.check_protect(judge, "transport", &s.fabric.switch.ecn);
+    s.transport.check_selective_drop(judge, "transport", &s.fabric.switch.ecn);
     s.transport.check_trims(judge, "transport", &s.fabric.switch);
     for (name, one) in &s.transports {
-        one.check_protect(judge, &transport::path(name), &s.fabric.switch.ecn);
+        one.check_selective_drop(judge, &transport::path(name), &s.fabric.switch.ecn);
         one.check_trims(judge, &transport::path(name), &s.fabric.switch);
     }
     let plan = Plan::of(&s.fabric);

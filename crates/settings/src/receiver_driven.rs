@@ -23,7 +23,7 @@ pub struct ReceiverDrivenSettings {
     /// Time without an arrival after which a receiver requests the missing data of a message. It doubles each time. Default: by law, 1ms for ndp (its
     /// RTO), 2ms for homa.
     pub resend_after: Span,
-    /// Retries in a row that bring nothing, after which a message is given up. A retry is a request of the receiver, or a packet that the sender repeats. 0: never, as
+    /// Retries in a row without an answer after which a message is given up. A retry is a request of the receiver, or a packet that the sender repeats. 0: never, as
     /// with messages of RPCs. Default: by law, 0 for ndp, 5 for homa.
     pub max_retries: u8,
     /// Number of traffic classes of data, from `class` up. The law chooses among the lower ones for granted data. The size of the message
@@ -86,7 +86,7 @@ impl ReceiverDrivenSettings {
         self.check_priorities(table);
     }
 
-    /// Classes for what leaves unasked are some of the levels, and each has its messages.
+    /// Some priorities are left for granted data, and the cutoffs fit the unscheduled priorities.
     fn check_priorities(&self, table: &mut impl SettingsTable) {
         let most = self.priorities.saturating_sub(1);
         match self.unscheduled_priorities {

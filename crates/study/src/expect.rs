@@ -211,6 +211,11 @@ mod tests {
     fn what_cannot_be_understood_is_said_before_the_run() {
         for (metric, rows, says) in [
             ("flows.slowness", None, "expect[0].metric: \"flows.slowness\" is not a metric"),
+            (
+                "sum(each(drops))",
+                None,
+                "has each(...), which is for the cases of a suite, at character 5",
+            ),
             ("drops +", None, "\"drops +\" lacks a value at character 8; write"),
             ("1 + flows.slowness", None, "has \"flows.slowness\", which is not a metric"),
             ("flows.slowdown", None, "\"flows.slowdown\" is a list; write"),

@@ -80,7 +80,8 @@ fn drawn(pictures: &[(String, String)]) -> String {
         let alt = esc(name.trim_end_matches(".svg"));
         format!("<img src=\"data:image/svg+xml,{data}\" alt=\"{alt}\">")
     };
-    let images: String = pictures.iter().map(image).collect();
+    let svgs = pictures.iter().filter(|(name, _)| name.ends_with(".svg")); // points of curves are no picture
+    let images: String = svgs.map(image).collect();
     format!("<section id=\"pictures\" class=\"pictures\"><h2>Pictures</h2>{images}</section>")
 }
 
@@ -162,7 +163,12 @@ mod tests {
             row.measured = Some(row.published * times);
             row.verdict = if (0.97..1.03).contains(&times) { Verdict::In } else { Verdict::Out };
         }
-        let page = page("ndp", &rows, &[("a<b.svg".into(), "<svg>%</svg>".into())], "forebay x");
+        let page = page(
+            "ndp",
+            &rows,
+            &[("a<b.svg".into(), "<svg>%</svg>".into()), ("points.toml".into(), "x".into())],
+            "forebay x",
+        );
         assert!(page.contains("<h1>NDP, SIGCOMM 2017</h1>"), "the title is that of the suite");
         assert!(
             page.contains("2 of 13 numbers are within their tolerance, 3 are out, 8 say nothing")
@@ -173,6 +179,7 @@ mod tests {
         assert!(page.contains("first come first served"), "the cause of a row that is out");
         assert_eq!(page.matches("class=\"dot verdict-").count(), 3, "three are on the strip");
         assert_eq!(page.matches("class=\"fill verdict-out").count(), 2, "two are beyond its ends");
+        assert_eq!(page.matches("<img ").count(), 1);
         assert!(page.contains("data:image/svg+xml,%3Csvg%3E%25%3C/svg%3E\" alt=\"a&lt;b\""));
     }
 

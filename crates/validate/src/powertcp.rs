@@ -200,7 +200,7 @@ fn text(scheme: Scheme, answers: bool) -> String {
             8,
             "",
             "[host]\nnic = \"srpt\"\n",
-            "kind = \"receiver-driven\"\nlaw = \"homa\"\nlevels = 8\nack_class = 7\nmss = \"1000B\"\nwindow = \"91KB\"\n\
+            "kind = \"receiver-driven\"\nlaw = \"homa\"\npriorities = 8\nack_class = 7\nmss = \"1000B\"\nwindow = \"91KB\"\n\
              routing = \"spray\"\nparams = { overcommit = 1 }\n"
                 .to_string(),
         ),

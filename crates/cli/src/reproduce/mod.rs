@@ -77,7 +77,7 @@ pub fn reproduce(args: &Reproduce) -> Result<(), Failure> {
         let command = format!("forebay reproduce {suite}{quick} --page");
         let page = forebay_validate::page(suite, &rows, &pictures, &command);
         forebay_record::write_whole(&path, page)?;
-        say::note(&path.display().to_string());
+        say::note(&format!("wrote {}", path.display()));
     }
     for (folder, (name, svg)) in
         pictures.into_iter().filter_map(|one| Some((args.pictures.as_ref()?, one)))

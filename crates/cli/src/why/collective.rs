@@ -105,7 +105,7 @@ impl CollectiveAnswer<'_> {
             format!("{} {}{at}", share(line.ps), line.part.words())
         };
         let cause = |line: &Line| match line.part {
-            Part::Pacing => self.cause(),
+            Part::Pacing => self.cause(line.ps),
             _ => String::new(),
         };
         let said = |line: &Line| word(line) + &cause(line);
@@ -122,12 +122,11 @@ impl CollectiveAnswer<'_> {
         )
     }
 
-    /// Whose marks made senders pace, if one marker is behind most of that.
-    fn cause(&self) -> String {
+    /// The marker that made senders pace, if at least 90 % of `pacing` (ps) follows its marks.
+    fn cause(&self, pacing: u128) -> String {
         let cuts = &self.answer.path.cuts;
         let of = |cut: &RateCut| u128::from(cut.span.as_ps());
-        let all: u128 = cuts.iter().map(of).sum();
-        let Some(most) = cuts.first().filter(|cut| of(cut) * 10 >= all * 9) else {
+        let Some(most) = cuts.first().filter(|cut| of(cut) * 10 >= pacing * 9) else {
             return String::new();
         };
         let by = most.by.replace("->", " -> ");

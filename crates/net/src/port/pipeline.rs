@@ -14,7 +14,7 @@ use forebay_wire::Packet;
 pub(crate) mod parts {
     /// Explicit queues, in strict order.
     pub const QUEUES: u8 = 1;
-    /// Limits of classes, next to the order nothing else: see `strict_limits.rs`.
+    /// Limits of classes, and nothing else but the order: see `strict_limits.rs`.
     pub const LIMITS: u8 = 1 << 1;
     /// Policies of classes, marks at dequeue, INT records, a reader of the queues of classes: some of these.
     pub const EXTRAS: u8 = 1 << 2;
@@ -22,7 +22,7 @@ pub(crate) mod parts {
     pub const TOKENS: u8 = 1 << 3;
     /// A shared buffer, which decides first.
     pub const SHARED: u8 = 1 << 4;
-    /// Ingress accounts, which decide first. They hear of departures, but for a packet that leaves as it comes.
+    /// Ingress accounts, which decide first. They are told of each departure, except of a packet that leaves at once.
     pub const ACCOUNTS: u8 = 1 << 5;
     /// An observer that hears of all departures.
     pub const OBSERVER: u8 = 1 << 6;
@@ -34,7 +34,7 @@ use parts::{ACCOUNTS, EXTRAS, LIMITS, OBSERVER, QUEUES};
 
 impl Port {
     /// Offers a packet that came in by `ingress_port` to a one-touch port or a work-conserving one that has these parts. With an observer it has
-    /// been served up to `now`. True beside the verdict: its next departure may be another.
+    /// been served up to `now`. The flag after the verdict says whether its next departure may have changed.
     #[inline(always)]
     pub(crate) fn offer<const PARTS: u8>(
         &mut self,

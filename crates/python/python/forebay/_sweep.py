@@ -198,13 +198,13 @@ def sweep(
             warnings.warn(warning, stacklevel=2)
     runs = folder / "runs"
     runs.mkdir(parents=True, exist_ok=True)
+    base = str(Path(place).parent.absolute())
     with _held(folder), Progress(core.name, progress) as bar:
         _tidy(runs)
         todo = []
         for run, title, resolved, done in core.runs():
             if not done:
                 shutil.rmtree(runs / run, ignore_errors=True)  # of another version, or damaged
-                base = str(Path(place).parent.absolute())
                 todo.append((title, Task(str(runs.absolute()), run, resolved, base, threads, own)))
         core.begin()
         try:

@@ -64,7 +64,7 @@ impl Summary {
             protects: about
                 .resolved_toml
                 .lines()
-                .any(|line| line.trim() == "selective_drop = true"),
+                .any(|line| matches!(line.trim(), "selective_drop = true" | "protect = true")), // former name: older runs
             utilisation: link_use(runs),
             tiers: tiers(runs),
         }

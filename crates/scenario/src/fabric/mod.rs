@@ -87,7 +87,7 @@ pub enum Routing {
     /// The path whose number the sender gave the packet: all paths in an order that is drawn again for each round. Answers have no
     /// number, and are sprayed.
     Source,
-    /// The port with the shortest queue, in bytes, for each packet; of several, one at random. A port whose link is down is never chosen.
+    /// The port with the shortest queue, in bytes, for each packet; of several, one at random. A port whose link is down is chosen only if all are down.
     Adaptive,
     /// murmur3-32 of addresses and ports with the number of the switch as its seed, as the public HPCC simulator does.
     EcmpMurmur3,

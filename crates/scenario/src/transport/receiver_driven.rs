@@ -56,8 +56,8 @@ impl Transport {
         laws.grant(&self.law).ok().map(|law| law.wants().1)
     }
 
-    /// All levels of data are classes of switches.
-    pub(crate) fn check_levels(&self, judge: &mut Judge<'_>, place: &str, classes: u8) {
+    /// Switches have a class for each priority of data.
+    pub(crate) fn check_priorities(&self, judge: &mut Judge<'_>, place: &str, classes: u8) {
         let Some(keys) = self.receiver_driven() else { return };
         let needed = self.class + keys.priorities;
         if keys.priorities > 1 && needed > classes {
@@ -92,7 +92,7 @@ impl Transport {
     }
 
     /// Packets that may be dropped first need switches that drop them first, by the queue that all data shares.
-    pub(crate) fn check_protect(&self, judge: &mut Judge<'_>, place: &str, ecn: &Ecn) {
+    pub(crate) fn check_selective_drop(&self, judge: &mut Judge<'_>, place: &str, ecn: &Ecn) {
         if !self.receiver_driven().is_some_and(|keys| keys.selective_drop) {
             return;
         }

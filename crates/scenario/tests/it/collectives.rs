@@ -75,7 +75,8 @@ fn what_cannot_be_is_one_sentence_with_both_values_and_the_remedy() {
 fn a_receiver_driven_message_has_less_than_4_gib_on_each_connection() {
     let said = |bytes: &str, more: &str| {
         let keys = format!("ranks = \"host[*]\"\nop = \"broadcast\"\nbytes = \"{bytes}\"\n{more}");
-        let homa = "kind = \"receiver-driven\"\nlaw = \"homa\"\nrouting = \"spray\"\nlevels = 1";
+        let homa =
+            "kind = \"receiver-driven\"\nlaw = \"homa\"\nrouting = \"spray\"\npriorities = 1";
         let file = file(&keys).replace("kind = \"rdma\"\nlaw = \"dcqcn\"", homa);
         text("a.toml", &file).map_or_else(|error| error.to_string(), |_| "nothing".into())
     };

@@ -686,7 +686,7 @@ fn slow_reader(transport: &str, flows: &str) -> RunRecord {
 
 #[test]
 fn a_run_ends_when_applications_have_read_whatever_the_transport() {
-    let homa = "kind = \"receiver-driven\"\nlaw = \"homa\"\nrouting = \"spray\"\nlevels = 1\n";
+    let homa = "kind = \"receiver-driven\"\nlaw = \"homa\"\nrouting = \"spray\"\npriorities = 1\n";
     let all = [
         homa.to_string(),
         format!("{homa}max_retries = 0\n"),

@@ -533,7 +533,7 @@ fn the_oldest_message_is_not_starved() {
     flows.extend((2..13).map(|i| (format!("host[{i}]"), "host[0]", 4_000_000)));
     let flows: Vec<_> = flows.iter().map(|(from, to, size)| (from.as_str(), *to, *size)).collect();
     let grants = |share: &str| {
-        let keys = format!("{HOMA}window = \"15 packets\"\nlevels = 2\n{share}");
+        let keys = format!("{HOMA}window = \"15 packets\"\npriorities = 2\n{share}");
         let mut scenario = with(&star_of_eight_classes(), &keys, &list(&flows));
         scenario.stop.time = Time::from_ps(2_000_000_000);
         let credits = agreed(&scenario).credits;

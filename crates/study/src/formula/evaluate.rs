@@ -242,10 +242,9 @@ impl Evaluation<'_> {
                 for seed in seeds {
                     let of = (&runs.records[seed], runs.about.warmup);
                     let found = column.values(of, runs.windows.get(seed), self.rows);
-                    list.extend(
-                        found
-                            .map_err(|why| NoValue::Missing(format!("{} {why}", reference.text)))?,
-                    );
+                    list.extend(found.map_err(|why| {
+                        NoValue::Missing(format!("has {}, which {why}", reference.text))
+                    })?);
                 }
                 Ok(if *column == Column::Seconds {
                     Value::Number(list[0])

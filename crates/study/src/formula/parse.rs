@@ -113,7 +113,7 @@ impl Function {
     }
 }
 
-/// `99` is 9,900, `999` is 9,990.
+/// `99` is 9,900, `999` is 9,990; `100` is none.
 fn per_10_000(digits: &str) -> Option<u32> {
     let plain = (1..=4).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit());
     let number: u32 = digits.parse().ok().filter(|_| plain)?;
@@ -122,7 +122,8 @@ fn per_10_000(digits: &str) -> Option<u32> {
         3 => number * 10,
         _ => number,
     };
-    (scaled > 0).then_some(scaled)
+    let reads_as_whole = digits.len() > 2 && digits.ends_with('0'); // p100 is not p10
+    (scaled > 0 && !reads_as_whole).then_some(scaled)
 }
 
 /// What a formula is.
@@ -452,6 +453,11 @@ impl Reader<'_> {
                 &format!("write one of {}", [&[all], self.named].concat().join(", ")),
             ));
         };
+        if !self.in_suite && function == Function::Each {
+            self.at = begin;
+            let remedy = "write each_seed(...) for a value of each seed";
+            return Err(self.wrong("has each(...), which is for the cases of a suite,", remedy));
+        }
         self.take('(');
         let mut arguments = Vec::new();
         loop {

@@ -153,6 +153,7 @@ fn a_formula_that_cannot_be_understood_is_answered_with_what_to_write() {
         ("(1", "lacks a ) at character 3"),
         ("1 2", "ends too early at character 3"),
         ("1e", "is no number"),
+        ("p100(incast[1].flows.slowdown)", "has \"p100\", which is no function,"),
         ("average(1)", "has \"average\", which is no function, at character 1; write one of mean"),
         ("mean(1", "lacks a ) or a comma"),
         ("incast", "has \"incast\" alone"),

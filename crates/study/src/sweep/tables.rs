@@ -341,50 +341,43 @@ mod tests {
         assert!(COLUMNS.iter().all(|(_, metric, ..)| METRICS.contains(metric)));
     }
 
+    fn row(values: Vec<Value>, parts: Vec<(String, Value)>) -> Row {
+        Row {
+            settings: Vec::new(),
+            hash: String::new(),
+            seeds: vec![1],
+            seeds_all: 1,
+            flows: None,
+            values,
+            parts,
+            digest: String::new(),
+            runs: Vec::new(),
+            misses: Vec::new(),
+            bands: 0,
+        }
+    }
+
     #[test]
     fn a_column_without_values_is_left_out() {
         let values = METRICS.map(|name| Value {
             mean: (name == "memory.mean_level").then_some(2.5),
             ..Value::default()
         });
-        let row = Row {
-            settings: Vec::new(),
-            hash: String::new(),
-            seeds: vec![1],
-            seeds_all: 1,
-            flows: None,
-            values: values.to_vec(),
-            parts: Vec::new(),
-            digest: String::new(),
-            runs: Vec::new(),
-            misses: Vec::new(),
-            bands: 0,
-        };
+        let row = row(values.to_vec(), Vec::new());
         assert_eq!(terminal(&[row]), "seeds  level\n    1   2.50\n");
     }
 
     #[test]
     fn completion_times_by_entry_stand_behind_that_of_all() {
         let value = |mean| Value { mean: Some(mean), ..Value::default() };
-        let row = Row {
-            settings: Vec::new(),
-            hash: String::new(),
-            seeds: vec![1],
-            seeds_all: 1,
-            flows: None,
-            values: METRICS
-                .map(|name| if name == COMPLETION { value(20.0) } else { Value::default() })
-                .to_vec(),
-            parts: vec![
-                (format!("{COMPLETION}[traffic[0]]"), value(10.0)),
-                (format!("{COMPLETION}[traffic[3]]"), value(30.0)),
-            ],
-            digest: String::new(),
-            runs: Vec::new(),
-            misses: Vec::new(),
-            bands: 0,
-        };
-        let rows = [row];
+        let values = METRICS
+            .map(|name| if name == COMPLETION { value(20.0) } else { Value::default() })
+            .to_vec();
+        let parts = vec![
+            (format!("{COMPLETION}[traffic[0]]"), value(10.0)),
+            (format!("{COMPLETION}[traffic[3]]"), value(30.0)),
+        ];
+        let rows = [row(values, parts)];
         let columns = columns(&rows);
         let shown = |column: &Column| {
             let mean = super::value(&rows[0], column).and_then(|value| value.mean);

@@ -108,7 +108,7 @@ impl Setup {
             format!("buffer = {{ size = \"{}MB\", {policy} }}\n", self.buffer)
         };
         match self.scheme {
-            Scheme::Ndp => "buffer = \"none\"\nclasses = 2\nturns = { high = 10, low = 1 }\necn = \"off\"\n\
+            Scheme::Ndp => "buffer = \"none\"\nclasses = 2\nwrr = { high = 10, low = 1 }\necn = \"off\"\n\
                             limits = [ { class = 0, size = \"8 packets\", over = { trim_to = \"46B\", class = 1 } }, \
                             { class = 1, size = \"12304B\" } ]\nreturn_to_sender = true\n"
                 .into(),
@@ -149,7 +149,7 @@ impl Setup {
                              params = { eta = 0.95, max_stage = 5, w_ai = \"80B\" }\n"
                 .into(),
             Scheme::ExpressPass => "[transport]\nkind = \"receiver-driven\"\nlaw = \"expresspass\"\n".into(),
-            Scheme::Aeolus => "[transport]\nkind = \"receiver-driven\"\nlaw = \"expresspass\"\nprotect = true\n\
+            Scheme::Aeolus => "[transport]\nkind = \"receiver-driven\"\nlaw = \"expresspass\"\nselective_drop = true\n\
                                window = \"107500B\"\n"
                 .into(),
         }

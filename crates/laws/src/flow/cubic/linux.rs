@@ -78,7 +78,9 @@ impl Linux {
                     self.update(now, window.packets(), left, window.mss());
                     window.additive(self.cnt.saturating_mul(window.mss()), left);
                 });
-                self.hystart.end_ack(window, seen.totals);
+                if self.params.hystart {
+                    self.hystart.end_ack(window, seen.totals);
+                }
             }
             FlowEvent::Enter(state) => self.enter(window, state, now, seen.totals, acts),
             event => {

@@ -513,7 +513,7 @@ fn receiver_driven(
     }
     let class = if law == "ndp" { 0 } else { d.0.below(classes) };
     let levels = if law == "ndp" { 1 } else { d.between(1, classes - class) };
-    let _ = writeln!(out, "class = {class}\nlevels = {levels}");
+    let _ = writeln!(out, "class = {class}\npriorities = {levels}");
     let _ = writeln!(out, "ack_class = {}", d.0.below(classes));
     if protect(seed, (class, levels), fabric, drawn) {
         out.push_str("selective_drop = true\n");

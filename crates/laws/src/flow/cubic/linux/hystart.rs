@@ -11,7 +11,7 @@ use crate::flow::Totals;
 use crate::linux_window::LinuxWindow;
 use forebay_units::{Span, Time};
 
-/// One round trip of slow start. Times are whole microseconds of the kernel's clock: on a path of a few microseconds parts of one decide.
+/// One round trip of slow start. Times are whole microseconds, as in the kernel: on a path of a few microseconds the rounding matters.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct HyStart {
     start: u64,
@@ -39,7 +39,7 @@ impl HyStart {
         Self { start: now, last: now, end: totals.nxt, rate: self.rate, ..Self::default() }
     }
 
-    /// An ACK is over: what the stack would pace at until the next. Source: `tcp_update_pacing_rate`.
+    /// Notes the pacing rate after an ACK, which holds until the next one. Source: `tcp_update_pacing_rate`.
     pub(super) fn end_ack(&mut self, window: &LinuxWindow, totals: &Totals) {
         let tenths = if window.is_far_below_threshold() { 20 } else { 12 };
         let out = totals.nxt.saturating_sub(totals.una).div_ceil(window.mss());
