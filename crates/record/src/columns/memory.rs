@@ -5,7 +5,7 @@ use super::{Place, columns};
 use crate::csv::Value::{Exact, List, Maybe, Number, Owned, Ratio, Single, Singles, Text};
 use crate::error::RecordError;
 use crate::memory_series::{CacheSample, CreditsSample, MemorySample, MemorySeries};
-use crate::rows::MemoryRow;
+use crate::rows::{MemoryRow, RunRecord};
 use forebay_units::{Bytes, Span, Time};
 
 pub(super) static MEMORY: RowTable<MemoryRow> = RowTable {
@@ -119,6 +119,29 @@ pub(super) static MEMORY: RowTable<MemoryRow> = RowTable {
             = |m, _| Number(m.rnr_refused) => |m, c| m.rnr_refused = c.number()?]
     },
 };
+
+/// Columns of `memory.csv` that hold numbers, by name.
+pub fn memory_columns() -> impl Iterator<Item = &'static str> {
+    MEMORY.columns.iter().map(|column| column.name).filter(|name| *name != "host")
+}
+
+/// What a row of `memory.csv` holds in a column: several numbers if that is a list, none if it is empty or there is no such column.
+pub fn memory_numbers(name: &str, run: &RunRecord, row: &MemoryRow) -> Vec<f64> {
+    let Some(column) = MEMORY.columns.iter().find(|column| column.name == name) else {
+        return Vec::new();
+    };
+    match (column.get)(row, &Place { run, warmup: Time::ZERO }) {
+        Number(number) => vec![number as f64],
+        Maybe(number) => number.map(|number| number as f64).into_iter().collect(),
+        Ratio(number) => number.into_iter().collect(),
+        Exact(number) => vec![number],
+        Single(number) => number.map(f64::from).into_iter().collect(),
+        List(list) => list.to_vec(),
+        Singles(list) => list.iter().copied().map(f64::from).collect(),
+        Text(_) => Vec::new(),
+        Owned(text) => text.parse().into_iter().collect(),
+    }
+}
 
 /// What the control compares with, or nothing.
 fn target(row: &MemoryRow, which: usize) -> String {

@@ -19,7 +19,9 @@ mod unfinished;
 mod why;
 
 pub use crate::rows::PortRow;
+
 pub use keys::{IDEAL_FCT_DEFINITION, IDEAL_LATENCY_DEFINITION};
+pub use memory::{memory_columns, memory_numbers};
 pub(crate) use ports::totals;
 pub(crate) use runs::{HOSTS, RUNS};
 pub(crate) use table::{Cell, Records, RowTable, TableOf};

@@ -1,6 +1,7 @@
 //! Columns: lists of numbers of runs, by name.
 
-use forebay_record::{CollectiveRow, FlowRow, PortRow, RunRecord};
+use forebay_record::columns::{memory_columns, memory_numbers};
+use forebay_record::{CollectiveRow, FlowRow, PortRow, RpcRow, RunRecord};
 use forebay_scenario::expect::{Condition, Operand};
 use forebay_scenario::plan::matches;
 use forebay_sim::{Inspection, PortState, SenderState};
@@ -29,6 +30,10 @@ pub enum Column {
     Flows(&'static str),
     /// `port(NODE->PEER).NAME`: over the whole run. `*` stands for an index.
     Port(String, &'static str),
+    /// `memory(HOST).NAME`: a column of `memory.csv`, of hosts whose path to memory is modelled.
+    Memory(String, &'static str),
+    /// `rpcs.NAME`: RPCs that completed and were issued after the warm-up.
+    Rpcs(&'static str),
     /// `window.seconds`: length of the measured part, one number.
     Seconds,
     /// `window.flows.NAME`: flows that are not over at the end, in the measured part.
@@ -85,6 +90,12 @@ const PORTS: [Of<PortRow>; 8] = [
     ("trimmed_packets", |port| port.trimmed_packets),
     ("pause_frames_sent", |port| port.pause_frames_sent),
     ("lossless_drops", |port| port.lossless_drops),
+];
+
+/// Of RPCs that completed.
+const RPCS: [(&str, fn(&RpcRow) -> f64); 1] = [
+    // From the request's hand-over to the response.
+    ("latency_us", |rpc| rpc.latency().map_or(f64::NAN, |latency| latency.as_ps() as f64 / 1e6)),
 ];
 
 /// Counters of ports, since the end of the warm-up.
@@ -166,6 +177,10 @@ impl Column {
         Some(match steps[..] {
             [("flows", None), (name, None)] => Self::Flows(named(&FLOWS, name)?),
             [("port", Some(of)), (name, None)] => Self::Port(of.into(), named(&PORTS, name)?),
+            [("memory", Some(of)), (name, None)] => {
+                Self::Memory(of.into(), memory_columns().find(|known| *known == name)?)
+            }
+            [("rpcs", None), (name, None)] => Self::Rpcs(named(&RPCS, name)?),
             [("window", None), ("seconds", None)] => Self::Seconds,
             [("window", None), ("flows", None), (name, None)] => {
                 Self::WindowFlows(named(&SENDERS, name)?)
@@ -202,6 +217,8 @@ impl Column {
         [
             format!("flows.({})", names(&mut FLOWS.iter().map(|row| row.0))),
             format!("port(NODE->PEER).({})", names(&mut PORTS.iter().map(|row| row.0))),
+            "memory(HOST).COLUMN of memory.csv".into(),
+            format!("rpcs.({})", names(&mut RPCS.iter().map(|row| row.0))),
             "window.seconds".into(),
             format!("window.flows.({})", names(&mut SENDERS.iter().map(|row| row.0))),
             format!("window.port(NODE->PEER).({counters})"),
@@ -225,7 +242,7 @@ impl Column {
 
     /// Whether it needs more than the record of a run: how things were at the end of the warm-up or at a look.
     pub(super) fn needs_window(&self) -> bool {
-        !matches!(self, Self::Flows(_) | Self::Port(..))
+        !matches!(self, Self::Flows(_) | Self::Port(..) | Self::Memory(..) | Self::Rpcs(_))
     }
 
     /// The values of one run. The error says what the run does not have.
@@ -255,6 +272,16 @@ impl Column {
                 let is =
                     |port: &&PortRow| matches(pattern, &format!("{}->{}", port.node, port.peer));
                 run.ports.iter().filter(is).map(|port| of(port) as f64).collect()
+            }
+            Self::Memory(pattern, name) => {
+                let hosts = run.memory.iter().filter(|row| matches(pattern, &row.host));
+                hosts.flat_map(|row| memory_numbers(name, run, row)).collect()
+            }
+            Self::Rpcs(name) => {
+                let of = read(&RPCS, name).expect("it was named from the table");
+                let late = |rpc: &&RpcRow| rpc.issued >= warmup && rpc.latency().is_some();
+                // None is a list, too: of no RPCs.
+                return Ok(run.rpcs.iter().filter(late).map(of).collect());
             }
             Self::Seconds => vec![window()?.seconds],
             Self::WindowFlows(name) => {

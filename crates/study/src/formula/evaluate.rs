@@ -139,6 +139,18 @@ impl Formula {
     }
 }
 
+impl Formula {
+    /// Works out a formula that may be a list.
+    ///
+    /// # Errors
+    /// As [`Formula::value`].
+    pub fn list(&self, from: &dyn Experiments) -> Result<Vec<f64>, NoValue> {
+        let evaluation =
+            Evaluation { from, rows: &[], case: None, seed: None, beyond: &Cell::new(None) };
+        Ok(evaluation.value(self)?.into_list())
+    }
+}
+
 #[derive(Clone)]
 struct Evaluation<'a> {
     from: &'a dyn Experiments,
@@ -178,6 +190,16 @@ impl Evaluation<'_> {
                 lists[0].sort_by(f64::total_cmp);
                 Value::List(lists.swap_remove(0))
             }
+            Function::Steps => {
+                Value::List(lists[0].windows(2).map(|two| two[1] - two[0]).collect())
+            }
+            Function::Spells => Value::List(spells(&lists[0], &lists[1])?),
+            Function::Item => {
+                let which = lists[1][0] as usize;
+                Value::Number(lists[0].get(which).copied().unwrap_or(f64::NAN))
+            }
+            Function::Given if lists[1][0] == 0.0 => return Err(NoValue::Empty),
+            Function::Given => Value::Number(lists[0][0]),
             Function::Abs => Value::Number(lists[0][0].abs()),
             Function::Ln => Value::Number(lists[0][0].ln()),
             Function::Percentile(per_10_000) => {
@@ -286,6 +308,11 @@ fn combine(left: Value, sign: char, right: Value) -> Result<Value, NoValue> {
         '+' => a + b,
         '-' => a - b,
         '*' => a * b,
+        '%' => a % b,
+        '>' => f64::from(u8::from(a > b)),
+        '<' => f64::from(u8::from(a < b)),
+        '≥' => f64::from(u8::from(a >= b)),
+        '≤' => f64::from(u8::from(a <= b)),
         _ => a / b,
     };
     Ok(match (left, right) {
@@ -307,6 +334,18 @@ fn combine(left: Value, sign: char, right: Value) -> Result<Value, NoValue> {
             return Err(NoValue::Missing(text));
         }
     })
+}
+
+/// Length of each stretch of values that are not 0, from the time of its first to that of its last value.
+fn spells(values: &[f64], times: &[f64]) -> Result<Vec<f64>, NoValue> {
+    if values.len() != times.len() {
+        let text = format!("has spells of {} values at {} times", values.len(), times.len());
+        return Err(NoValue::Missing(text));
+    }
+    let pairs: Vec<(bool, f64)> =
+        values.iter().zip(times).map(|(value, at)| (*value != 0.0, *at)).collect();
+    let stretches = pairs.chunk_by(|a, b| a.0 == b.0).filter(|stretch| stretch[0].0);
+    Ok(stretches.map(|stretch| stretch[stretch.len() - 1].1 - stretch[0].1).collect())
 }
 
 /// Nearest rank, and how many samples lie beyond it on its thin side.

@@ -10,8 +10,12 @@
 //!   seed. The columns are in [`columns`](mod@columns).
 //! - In a row each name begins with an experiment and its case: `incast[48].`.
 //! - `+ - * /` work on numbers and, value by value, on lists. A minus between names has spaces around it, since names may have hyphens.
+//! - In a row `%` is the remainder, and `>`, `>=`, `<`, `<=` are 1 where they hold and 0 elsewhere: `mean(x > 70)` is the share of values above 70, and
+//!   `sum(x * (t >= 2)) / sum(t >= 2)` the mean of a window of time.
 //! - Functions make one number of a list: `mean`, `sum`, `min`, `max`, `count`, `jain`, and percentiles by nearest rank, `p50`, `p99`, `p999`.
 //!   `sorted` puts a list in ascending order. `abs` and `ln` are of a number.
+//! - `steps(x)` are the differences of neighbours. `spells(condition, t)` are the lengths of stretches in which a condition holds. `item(x, 3)` is the
+//!   fourth value. `given(x, n)` is x, and says nothing if n is 0.
 //! - `each(...)` works out its formula once for each case of the experiments whose case is `*`. `each_seed(...)` does so for each seed.
 //!   Both give a list.
 //!

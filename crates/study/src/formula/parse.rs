@@ -11,7 +11,7 @@ pub enum Formula {
     Number(f64),
     /// Its opposite.
     Negative(Box<Formula>),
-    /// `+`, `-`, `*` or `/` between two.
+    /// `+`, `-`, `*`, `/` or `%` between two, or a comparison: `>`, `<`, `≥`, `≤`.
     Binary(Box<Formula>, char, Box<Formula>),
     /// A function of these.
     Call(Function, Vec<Formula>),
@@ -68,6 +68,14 @@ pub enum Function {
     Abs,
     /// The natural logarithm of a number.
     Ln,
+    /// What each value is above the one before it.
+    Steps,
+    /// How long each stretch of a condition lasts, by the times of its first and last value.
+    Spells,
+    /// One value of a list, counted from 0.
+    Item,
+    /// A number, if another one is not zero: else nothing happened.
+    Given,
     /// The formula for each case that `*` stands for.
     Each,
     /// The formula for each seed.
@@ -105,6 +113,10 @@ impl Function {
             "sorted" => Self::Sorted,
             "abs" => Self::Abs,
             "ln" => Self::Ln,
+            "steps" => Self::Steps,
+            "spells" => Self::Spells,
+            "item" => Self::Item,
+            "given" => Self::Given,
             "each" => Self::Each,
             "each_seed" => Self::EachSeed,
             _ if named.contains(&name) => Self::Named(name.into()),
@@ -157,13 +169,27 @@ impl Formula {
         Self::read(text, true, named)
     }
 
-    fn read(text: &str, in_suite: bool, named: &[&str]) -> Result<Self, String> {
+    /// Reads a formula as [`Formula::of_suite`] does, which may be a list.
+    ///
+    /// # Errors
+    /// As [`Formula::of_run`].
+    pub fn list_of_suite(text: &str, named: &[&str]) -> Result<Self, String> {
+        let formula = Self::parse(text, true, named)?;
+        formula.shape().map(|_| formula)
+    }
+
+    fn parse(text: &str, in_suite: bool, named: &[&str]) -> Result<Self, String> {
         let mut reader = Reader { text, at: 0, in_suite, named };
-        let formula = reader.sum()?;
+        let formula = reader.comparison()?;
         reader.skip();
-        if reader.at < text.len() {
-            return Err(reader.wrong("ends too early", "write + - * / between values"));
+        match reader.at < text.len() {
+            true => Err(reader.wrong("ends too early", "write + - * / between values")),
+            false => Ok(formula),
         }
+    }
+
+    fn read(text: &str, in_suite: bool, named: &[&str]) -> Result<Self, String> {
+        let formula = Self::parse(text, in_suite, named)?;
         match formula.shape()? {
             Shape::Number => Ok(formula),
             Shape::List => Err("is a list; write what makes one number of it, for instance mean(...), max(...) or p99(...)".into()),
@@ -221,10 +247,20 @@ impl Formula {
                         Err(format!("has a function of one {what} that gets something else"))
                     }
                 };
+                let all = |of: &[Shape]| {
+                    match shapes == of {
+                    true => Ok(()),
+                    false => Err("has a function of two that gets something else; spells is of two lists, item of a list and a number, given of two numbers".to_string()),
+                }
+                };
                 match function {
                     Function::Reduce(_) | Function::Named(_) => Shape::Number,
                     Function::Percentile(_) => one(Shape::List).map(|()| Shape::Number)?,
                     Function::Sorted => one(Shape::List).map(|()| Shape::List)?,
+                    Function::Steps => one(Shape::List).map(|()| Shape::List)?,
+                    Function::Spells => all(&[Shape::List; 2]).map(|()| Shape::List)?,
+                    Function::Item => all(&[Shape::List, Shape::Number]).map(|()| Shape::Number)?,
+                    Function::Given => all(&[Shape::Number; 2]).map(|()| Shape::Number)?,
                     Function::Abs | Function::Ln => one(Shape::Number).map(|()| Shape::Number)?,
                     Function::Each | Function::EachSeed => {
                         one(Shape::Number).map(|()| Shape::List)?
@@ -281,12 +317,28 @@ impl Reader<'_> {
         format!("{what} at character {place}; {remedy}")
     }
 
+    /// A sum, or two with `>`, `>=`, `<` or `<=` between them: 1 where that holds, else 0. In a suite alone: `[[expect]]` has bounds.
+    fn comparison(&mut self) -> Result<Formula, String> {
+        let left = self.sum()?;
+        self.skip();
+        let Some(sign) = ['>', '<'].into_iter().find(|sign| self.in_suite && self.take(*sign))
+        else {
+            return Ok(left);
+        };
+        let sign = match (sign, self.take('=')) {
+            ('>', true) => '≥',
+            ('<', true) => '≤',
+            (sign, _) => sign,
+        };
+        Ok(Formula::Binary(Box::new(left), sign, Box::new(self.sum()?)))
+    }
+
     fn sum(&mut self) -> Result<Formula, String> {
         self.operators(&['+', '-'], Self::product)
     }
 
     fn product(&mut self) -> Result<Formula, String> {
-        self.operators(&['*', '/'], Self::factor)
+        self.operators(&['*', '/', '%'], Self::factor)
     }
 
     /// From left to right.
@@ -315,7 +367,7 @@ impl Reader<'_> {
             }
             Some('(') => {
                 self.take('(');
-                let inner = self.sum()?;
+                let inner = self.comparison()?;
                 self.skip();
                 if self.take(')') { Ok(inner) } else { Err(self.wrong("lacks a )", "close it")) }
             }
@@ -385,7 +437,7 @@ impl Reader<'_> {
     fn name(&mut self) -> Result<Formula, String> {
         let begin = self.at;
         let first = self.word();
-        let is_column = !self.in_suite && first == "port";
+        let is_column = !self.in_suite && matches!(first.as_str(), "port" | "memory");
         if self.rest().starts_with('(') && !is_column {
             return self.call(&first, begin);
         }
@@ -447,7 +499,7 @@ impl Reader<'_> {
     fn call(&mut self, name: &str, begin: usize) -> Result<Formula, String> {
         let Some(function) = Function::of(name, self.named) else {
             self.at = begin;
-            let all = "mean, sum, min, max, count, jain, sorted, abs, ln, each, each_seed, p50, p99, p999";
+            let all = "mean, sum, min, max, count, jain, sorted, abs, ln, steps, spells, item, given, each, each_seed, p50, p99, p999";
             return Err(self.wrong(
                 &format!("has {name:?}, which is no function,"),
                 &format!("write one of {}", [&[all], self.named].concat().join(", ")),
@@ -461,7 +513,7 @@ impl Reader<'_> {
         self.take('(');
         let mut arguments = Vec::new();
         loop {
-            arguments.push(self.sum()?);
+            arguments.push(self.comparison()?);
             self.skip();
             if self.take(')') {
                 return Ok(Formula::Call(function, arguments));

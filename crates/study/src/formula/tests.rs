@@ -1,5 +1,5 @@
 use super::*;
-use forebay_record::{FlowRow, PortRow, RunRecord, RunStart};
+use forebay_record::{FlowRow, MemoryRow, PortRow, RpcRow, RunRecord, RunStart};
 use forebay_scenario::expect::Rows;
 use forebay_units::{Bytes, Span, Time};
 use std::sync::OnceLock;
@@ -29,6 +29,31 @@ fn flow(flow: u32, size: u64, fct_us: u64) -> FlowRow {
 }
 
 impl Two {
+    /// The same, where the second host has a path to memory and is asked three times.
+    fn with_memory() -> Self {
+        let mut two = Self::new();
+        two.about.warmup = Time::from_ps(1_000_000);
+        let at = |us: u64| Time::from_ps(us * 1_000_000);
+        let rpc = |issued: u64, completed: Time| RpcRow {
+            connection: 0,
+            request: Bytes::new(128),
+            response: Bytes::new(128),
+            issued: at(issued),
+            completed,
+            ideal: Span::from_us(10),
+        };
+        for run in two.cases.iter_mut().flatten() {
+            run.memory = vec![MemoryRow {
+                host: "host[1]".into(),
+                entered: run.seed as f64,
+                levels: vec![0.25, 0.75],
+                ..MemoryRow::default()
+            }];
+            run.rpcs = vec![rpc(0, at(90)), rpc(10, at(50)), rpc(60, Time::MAX)];
+        }
+        two
+    }
+
     fn new() -> Self {
         let run = |seed: u64, times: [u64; 3]| RunRecord {
             seed,
@@ -167,4 +192,57 @@ fn a_formula_that_cannot_be_understood_is_answered_with_what_to_write() {
         let why = Formula::of_suite(text, &[]).expect_err(text);
         assert!(why.contains(says), "{text}: {why}");
     }
+}
+
+#[test]
+fn a_comparison_is_one_where_it_holds_so_that_a_mean_is_a_share_and_a_window_of_time() {
+    for (text, expected) in [
+        ("mean(incast[1].flows.slowdown > 3)", 0.5), // 2, 4, 6, 3, 3, 9
+        ("mean(incast[1].flows.slowdown >= 3)", 5.0 / 6.0),
+        ("sum(incast[1].flows.slowdown < 3) + sum(incast[1].flows.slowdown <= 3)", 4.0),
+        (
+            "sum(incast[1].flows.slowdown * (incast[1].flows.size_bytes >= 2000)) / sum(incast[1].flows.size_bytes >= 2000)",
+            22.0 / 4.0,
+        ),
+        ("7 % 4 * 2", 6.0),
+    ] {
+        assert_eq!(value(text, None).unwrap().value, expected, "{text}");
+    }
+    let why = Formula::of_run("drops > 3").expect_err("[[expect]] has bounds");
+    assert!(why.contains("ends too early"), "{why}");
+}
+
+#[test]
+fn steps_spells_and_items_are_of_lists_in_their_order() {
+    for (text, expected) in [
+        ("sum(steps(incast[1].flows.slowdown) > 0)", 3.0),
+        // Above 3: the second and third flow, and the last one; at 2, 3 and 3 KB.
+        ("sum(spells(incast[1].flows.slowdown > 3, incast[1].flows.size_bytes))", 1000.0),
+        ("count(spells(incast[1].flows.slowdown > 3, incast[1].flows.size_bytes))", 2.0),
+        ("item(incast[1].flows.slowdown, 2)", 6.0),
+        ("given(5, incast[1].total_losses)", 5.0),
+    ] {
+        assert_eq!(value(text, None).unwrap().value, expected, "{text}");
+    }
+    assert!(value("item(incast[1].flows.slowdown, 9)", None).unwrap().value.is_nan());
+    assert_eq!(value("given(5, incast[1].marks)", None), Err(NoValue::Empty));
+    let why = Formula::of_suite("item(1, 2)", &[]).expect_err("a list is missing");
+    assert!(why.contains("item of a list and a number"), "{why}");
+}
+
+#[test]
+fn columns_of_memory_csv_and_latencies_of_rpcs_are_lists() {
+    let two = Two::with_memory();
+    let of = |text: &str| {
+        let formula = Formula::of_suite(text, &[]).unwrap_or_else(|why| panic!("{text} {why}"));
+        formula.value(&two, &[])
+    };
+    let lines = of("sum(incast[1].memory(host[*]).pcie_lines)").unwrap();
+    assert_eq!(lines.value, 3.0, "of both seeds");
+    assert_eq!(of("item(incast[1].memory(host[1]).level_shares, 1)").unwrap().value, 0.75);
+    // The one issued before the warm-up's end and the one under way do not count.
+    assert_eq!(of("max(incast[1].rpcs.latency_us)").unwrap().value, 40.0);
+    assert_eq!(of("count(incast[1].rpcs.latency_us)").unwrap().value, 2.0);
+    assert!(Formula::of_run("max(memory(host[0]).pcie_gbps)").is_ok(), "as [[expect]] has it");
+    assert!(of("sum(incast[1].memory(leaf).pcie_lines)").is_err());
 }
