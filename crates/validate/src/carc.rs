@@ -9,7 +9,8 @@ mod points;
 
 use crate::bench::{mean, run_seed};
 use crate::credits;
-use crate::hostcc;
+use crate::experiments::records;
+use crate::folder::Folder;
 use crate::jobs::Cores;
 use crate::measured::MeasuredRows;
 use crate::order::{Percentile, Samples, beyond};
@@ -324,10 +325,20 @@ pub(crate) fn measure(
 /// hostCC's host at 3x with DDIO, under both models of the cache: what cores read, writes that evict, reads that miss. By share these are lines that
 /// go to memory and come from it, of those of a frame.
 fn tension(quick: bool, measured: &mut MeasuredRows) {
-    let queue = "cache_model = \"buffers\"\nrq = { depth = 8192, buffer = \"2KiB\" }\n";
-    for (model, keys) in [("share", ""), ("buffers", queue)] {
-        let seen = hostcc::congested(keys, quick);
-        let server = seen.record.memory.first().expect("the receiver has a path to memory");
+    let key = |name| format!("host.override[0].memory.{name}");
+    let queue = [
+        (key("cache_model"), "\"buffers\"".to_string()),
+        (key("rq"), "{ depth = 8192, buffer = \"2KiB\" }".into()),
+    ];
+    for (model, keys) in [("share", &[][..]), ("buffers", &queue)] {
+        let end = ("stop.time".to_string(), if quick { "\"80ms\"" } else { "\"330ms\"" }.into());
+        let sets: Vec<(&str, String)> = std::iter::once(&end)
+            .chain(keys)
+            .map(|(key, value)| (key.as_str(), value.clone()))
+            .collect();
+        let runs = records(Folder::of("hostcc"), "dctcp-ddio", &sets);
+        let (_, record) = runs.iter().find(|(case, _)| case == "3x").expect("it is a case");
+        let server = record.memory.first().expect("the receiver has a path to memory");
         let frame = 4_000.0;
         let frames = server.read_bytes.get() as f64 / frame;
         measured.insert(format!("{TENSION}-goodput-{model}"), server.goodput_gbps());

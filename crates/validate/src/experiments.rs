@@ -21,6 +21,7 @@ use crate::jobs::Cores;
 use crate::laid_out;
 use crate::measured::{MeasuredRows, Value};
 use crate::row::{Row, number};
+use crate::signals;
 use forebay_record::{RunRecord, RunStart, Summary};
 use forebay_scenario::import::{self, Command, Htsim, Source};
 use forebay_scenario::model::Scenario;
@@ -29,7 +30,7 @@ use forebay_sim::{Inspection, Options, Simulation, Watch};
 use forebay_study::about::about_under;
 use forebay_study::expect::Problems;
 use forebay_study::formula::{
-    Experiments, Formula, NamedFunction, NoValue, RunName, Runs, SummaryOfRuns, Window,
+    Experiments, Formula, NamedFunction, NoValue, Reference, RunName, Runs, SummaryOfRuns, Window,
 };
 use forebay_study::sweep::{self, Plan};
 use forebay_units::{Span, Time};
@@ -63,6 +64,12 @@ struct Experiment {
     /// Further settings of a quick run.
     #[serde(default)]
     quick: Settings,
+    /// Further settings of single cases, after all others.
+    #[serde(default)]
+    case: BTreeMap<String, Case>,
+    /// Whether hostCC's signals at the first host with a path to memory are kept, as series.
+    #[serde(default)]
+    signals: bool,
     /// Equal steps from the end of the warm-up to the last arrival, or the end of the run, after each of which ports and hosts are looked at.
     #[serde(default)]
     looks: u32,
@@ -110,6 +117,7 @@ struct Point {
     /// What chooses it: the case, and labels of swept values.
     tags: Vec<String>,
     looks: u32,
+    signals: bool,
     scenario: Scenario,
     about: RunStart,
     /// By seed.
@@ -139,7 +147,8 @@ struct RowFormula<'a> {
     remark: Vec<(String, Option<Formula>)>,
 }
 
-/// Runs the experiments that these rows name, and measures the rows.
+/// Runs the experiments that these rows name, and measures the rows. Rows without a formula, and those that a quick run leaves out, are none of
+/// its.
 ///
 /// # Panics
 /// If the files of the suite are not as they should be: they are part of the program.
@@ -149,21 +158,55 @@ pub(crate) fn measure(
     cores: &Cores<'_>,
     quick: bool,
 ) -> MeasuredRows {
+    measure_with_lists(folder, rows, &Lists::default(), cores, quick).0
+}
+
+/// Formulas beyond those of rows, each a list, and settings for all experiments.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lists {
+    pub formulas: Vec<String>,
+    pub further: Vec<(String, String)>,
+}
+
+/// As [`measure`], and the lists by their formulas: for pictures and for tables. A list of something that is not there is empty.
+///
+/// # Panics
+/// As [`measure`].
+pub(crate) fn measure_with_lists(
+    folder: &Folder,
+    rows: &[Row],
+    lists: &Lists,
+    cores: &Cores<'_>,
+    quick: bool,
+) -> (MeasuredRows, BTreeMap<String, Vec<f64>>) {
     let wrong = |why: String| -> ! { panic!("validation/{}: {why}", folder.suite) };
-    let formulas = formulas(rows).unwrap_or_else(|why| wrong(why));
-    let named: BTreeSet<&str> = names(&formulas).map(|name| name.experiment.as_str()).collect();
-    let (points, cases) = lay_out(folder, quick, &named, &[]).unwrap_or_else(|why| wrong(why));
+    let run = |row: &&Row| row.formula.is_some() && !(quick && row.whole_only);
+    let rows: Vec<Row> = rows.iter().filter(run).cloned().collect();
+    let formulas = formulas(&rows).unwrap_or_else(|why| wrong(why));
+    let list = |text: &String| match Formula::list_of_suite(text, &FUNCTIONS.map(|one| one.0)) {
+        Ok(formula) => (text.clone(), formula),
+        Err(why) => wrong(format!("{text} {why}")),
+    };
+    let lists_of: Vec<(String, Formula)> = lists.formulas.iter().map(list).collect();
+    let all = formulas.iter().flat_map(RowFormula::all).chain(lists_of.iter().map(|one| &one.1));
+    let references: Vec<&Reference> = all.flat_map(Formula::references).collect();
+    let (points, cases) =
+        lay_out(folder, quick, &references, &lists.further).unwrap_or_else(|why| wrong(why));
     let runs = points.iter().flat_map(|point| {
         (0..point.scenario.seeds.len()).map(move |at| move || point.simulate(at))
     });
     cores.call(runs.collect());
     let Some(points) = points.into_iter().map(Point::finished).collect() else {
-        return MeasuredRows::new(); // scenarios were laid out and not run
+        return Default::default(); // scenarios were laid out and not run
     };
     let results = Results { points, cases };
     let mut measured = MeasuredRows::new();
     formulas.iter().for_each(|one| one.enter(&results, &mut measured));
-    measured
+    let found = lists_of.into_iter().map(|(text, formula)| {
+        let list = formula.list(&results).unwrap_or_default();
+        (text, list)
+    });
+    (measured, found.collect())
 }
 
 /// Records of an experiment with further settings, seed 1, by case: for pictures.
@@ -176,7 +219,7 @@ pub(crate) fn records(
     sets: &[(&str, String)],
 ) -> Vec<(String, RunRecord)> {
     let sets: Vec<_> = sets.iter().map(|(key, value)| (key.to_string(), value.clone())).collect();
-    let (points, _) = lay_out(folder, false, &BTreeSet::from([experiment]), &sets)
+    let (points, _) = points_of(folder, false, &BTreeSet::from([experiment]), &sets)
         .unwrap_or_else(|why| panic!("validation/{}: {why}", folder.suite));
     let run = |point: Point| {
         point.simulate(0);
@@ -191,9 +234,10 @@ pub(crate) fn records(
 #[cfg(test)]
 fn check(folder: &Folder, rows: &[Row], quick: bool) -> Result<usize, String> {
     let formulas = formulas(rows)?;
-    let named: BTreeSet<&str> = names(&formulas).map(|name| name.experiment.as_str()).collect();
-    let (points, cases) = lay_out(folder, quick, &named, &[])?;
-    for name in names(&formulas) {
+    let references = || formulas.iter().flat_map(RowFormula::all).flat_map(Formula::references);
+    let named: BTreeSet<&str> = names(references()).map(|name| name.experiment.as_str()).collect();
+    let (points, cases) = points_of(folder, quick, &named, &[])?;
+    for name in names(references()) {
         let cases = cases.get(&name.experiment).map_or(&[][..], Vec::as_slice);
         let star = name.point.iter().any(|one| one == "*");
         let none = [String::new()];
@@ -236,16 +280,30 @@ fn formulas(rows: &[Row]) -> Result<Vec<RowFormula<'_>>, String> {
 }
 
 /// The runs that formulas name.
-fn names<'a>(formulas: &'a [RowFormula<'_>]) -> impl Iterator<Item = &'a RunName> {
-    let all = formulas.iter().flat_map(|one| {
-        let remark = one.remark.iter().filter_map(|(_, formula)| formula.as_ref());
-        std::iter::once(&one.formula).chain(remark)
-    });
-    all.flat_map(Formula::references).filter_map(|reference| reference.run.as_ref())
+fn names<'a>(references: impl Iterator<Item = &'a Reference>) -> impl Iterator<Item = &'a RunName> {
+    references.filter_map(|reference| reference.run.as_ref())
+}
+
+/// The points that these references are of with further settings, and the cases of each experiment.
+fn lay_out(
+    folder: &Folder,
+    quick: bool,
+    references: &[&Reference],
+    further: &[(String, String)],
+) -> Result<(Vec<Point>, Cases), String> {
+    let names = || names(references.iter().copied());
+    let named: BTreeSet<&str> = names().map(|name| name.experiment.as_str()).collect();
+    let (mut points, cases) = points_of(folder, quick, &named, further)?;
+    let is = |point: &Point, name: &RunName| {
+        let has = |one: &String| one == "*" || point.tags.contains(one);
+        name.experiment == point.experiment && name.point.iter().all(has)
+    };
+    points.retain(|point| names().any(|name| is(point, name)));
+    Ok((points, cases))
 }
 
 /// The points of these experiments with further settings, and the cases of each.
-fn lay_out(
+fn points_of(
     folder: &Folder,
     quick: bool,
     named: &BTreeSet<&str>,
@@ -269,7 +327,8 @@ fn lay_out(
                 let case = case.map_or("", String::as_str);
                 format!("experiment.{name}: there is no [case.{case}]; write it")
             })?;
-            let sets = [&experiment.sets(known, quick)[..], further].concat();
+            let own = case.and_then(|case| experiment.case.get(case)).unwrap_or(&none);
+            let sets = [&experiment.sets([known, own], quick)[..], further].concat();
             let plan = experiment.plan(&name, folder, &sets);
             let plan = plan.map_err(|Refusal(why)| format!("experiment.{name}: {why}"))?;
             let tags = labels(&plan);
@@ -278,6 +337,7 @@ fn lay_out(
                     experiment: name.clone(),
                     tags: case.cloned().into_iter().chain(labels).collect(),
                     looks: experiment.looks,
+                    signals: experiment.signals,
                     about: about_under(&point.scenario, &point.expect, &[]),
                     results: Mutex::new(vec![None; point.scenario.seeds.len()]),
                     scenario: point.scenario,
@@ -290,10 +350,10 @@ fn lay_out(
 }
 
 impl Experiment {
-    /// Its settings in a case, as key and TOML text. It knows better than a case, which several experiments share.
-    fn sets(&self, case: &Case, quick: bool) -> Vec<(String, String)> {
-        let short = [&case.quick, &self.quick].into_iter().filter(|_| quick);
-        let all = [&case.set, &self.set].into_iter().chain(short).flatten();
+    /// Its settings in a case, as key and TOML text. It knows better than a case, which several experiments share; its own settings of a case come last.
+    fn sets(&self, [case, own]: [&Case; 2], quick: bool) -> Vec<(String, String)> {
+        let short = [&case.quick, &self.quick, &own.quick].into_iter().filter(|_| quick);
+        let all = [&case.set, &self.set, &own.set].into_iter().chain(short).flatten();
         all.map(|(key, value)| (key.clone(), value.to_string())).collect()
     }
 
@@ -413,6 +473,9 @@ impl Point {
             without_packets(simulation.inspect())
         };
         let before = look(warmup);
+        let signal_times = signals::times(warmup).take_while(|at| self.signals && *at < end);
+        let states: Vec<_> =
+            signal_times.filter_map(|at| look(at).memories.first().copied()).collect();
         let last = self.scenario.traffic.iter().map(|entry| entry.until).max();
         let span = last.unwrap_or(end).min(end).since(warmup).as_ps();
         let step = |i: u32| Span::from_ps(span * u64::from(i) / u64::from(self.looks));
@@ -421,7 +484,8 @@ impl Point {
         let names = simulation.names().to_vec();
         let seconds = end.as_secs_f64() - warmup.as_secs_f64();
         let window = Window { before, looks, after, seconds, names };
-        let record = simulation.finish().record;
+        let mut record = simulation.finish().record;
+        record.series.extend(signals::series(&states).into_iter().filter(|_| self.signals));
         let mut results = self.results.lock().expect("entering does not panic");
         results[at] = Some((record, window));
     }
@@ -471,6 +535,12 @@ impl Experiments for Results {
 }
 
 impl RowFormula<'_> {
+    /// Its formula and those of its remark.
+    fn all(&self) -> impl Iterator<Item = &Formula> {
+        let remark = self.remark.iter().filter_map(|(_, formula)| formula.as_ref());
+        std::iter::once(&self.formula).chain(remark)
+    }
+
     /// Enters its value, or why there is none.
     fn enter(&self, results: &Results, measured: &mut MeasuredRows) {
         let rows = self.row.flows.as_ref().map_or(&[][..], |flows| flows.conditions());
@@ -506,7 +576,9 @@ mod tests {
     #[test]
     fn every_row_of_a_folder_has_a_formula_whose_runs_exist() {
         for folder in &FOLDERS {
-            let rows = crate::rows(folder.suite);
+            let mut rows = crate::rows(folder.suite);
+            // The others are measured by code.
+            rows.retain(|row| row.formula.is_some());
             for quick in [true, false] {
                 let points = check(folder, &rows, quick);
                 let points = points.unwrap_or_else(|why| panic!("{}: {why}", folder.suite));
@@ -520,7 +592,7 @@ mod tests {
     fn a_quick_run_is_shorter_and_an_experiment_overrides_its_cases() {
         let laid_out = |suite, experiment, quick| {
             let named = BTreeSet::from([experiment]);
-            let points = lay_out(Folder::of(suite), quick, &named, &[]);
+            let points = points_of(Folder::of(suite), quick, &named, &[]);
             points.unwrap_or_else(|why| panic!("{suite}: {why}")).0
         };
         for (quick, us) in [(false, 3_000), (true, 300)] {

@@ -24,7 +24,7 @@ macro_rules! folder {
 }
 
 /// All of them.
-pub(crate) static FOLDERS: [Folder; 6] = [
+pub(crate) static FOLDERS: [Folder; 7] = [
     folder!(
         "htsim": "lone-1.cm", "lone-45.cm", "lone-100.cm", "lone-300.cm", "incast-12.cm", "incast-48.cm", "incast-100.cm",
         "permutation-128.cm"
@@ -42,6 +42,7 @@ pub(crate) static FOLDERS: [Folder; 6] = [
         "aeolus": "expresspass.toml", "homa.toml", "ndp.toml", "ndp-aeolus.toml", "testbed.toml", "one-20.csv", "one-30.csv",
         "one-40.csv", "one-50.csv", "many-20.csv", "many-30.csv", "many-40.csv", "many-50.csv"
     ),
+    folder!("hostcc": "testbed.toml", "rpcs.toml", "pictures.toml", "sensitivity.toml"),
 ];
 
 impl Folder {

@@ -1,11 +1,13 @@
 //! Functions that formulas of rows name, beyond arithmetic and statistics: rules of one paper or one measurement.
 
 use crate::bench::mean;
+use crate::order::Samples;
+use crate::signals::WRITE_US;
 use forebay_study::formula::NamedFunction;
 
 /// Each with its name.
-pub(crate) const FUNCTIONS: [(&str, NamedFunction); 2] =
-    [("converged", converged), ("middle", middle)];
+pub(crate) const FUNCTIONS: [(&str, NamedFunction); 4] =
+    [("converged", converged), ("middle", middle), ("by_rule", by_rule), ("recovery", recovery)];
 
 /// Spans in a row whose mean share has to be even, and how far from a half it may be.
 const SPANS: usize = 10;
@@ -36,9 +38,93 @@ fn middle(lists: &[Vec<f64>]) -> f64 {
     sum / n
 }
 
+/// I_T of hostCC in lines, and B_T on PCIe in Gb/s.
+const THRESHOLD: f64 = 70.0;
+const TARGET: f64 = 84.0;
+
+/// I_S of our points is the law's; its readings of bandwidth come in between. So a rule counts as kept if one of the last three points before a
+/// decision keeps it within so much, in lines and Gb/s.
+const READS_US: f64 = 2.0;
+const OFF: f64 = 1.0;
+
+/// Share of hostCC's level changes that its rules ask for: upwards if I_S is above I_T and B_S below B_T, downwards if neither is. The lists are times in
+/// us, I_S, B_S, levels, and 1 for changes upwards or -1 for those downwards. Source: hostCC (SIGCOMM 2023), section 4.2, table 1.
+fn by_rule(lists: &[Vec<f64>]) -> f64 {
+    let [us, occupancy, bandwidth, levels, sign] = lists else {
+        panic!("by_rule is of times, I_S, B_S, levels and a sign, and has {} lists", lists.len());
+    };
+    let sign = sign[0];
+    let asks = |i: usize| {
+        sign * (occupancy[i] - THRESHOLD) > -OFF && sign * (TARGET - bandwidth[i]) > -OFF
+    };
+    let before = |at: f64| us.partition_point(|us| *us < at);
+    let kept = |i: usize| {
+        let decided = us[i + 1] - WRITE_US;
+        (before(decided - READS_US)..before(decided)).any(asks)
+    };
+    let changes = levels.windows(2).enumerate();
+    let changes = changes.filter(|(_, two)| two[0] != two[1] && (two[1] > two[0]) == (sign > 0.0));
+    let (by_rule, all) =
+        changes.fold((0.0, 0.0), |(n, all), (i, _)| (n + f64::from(u8::from(kept(i))), all + 1.0));
+    by_rule / all
+}
+
+/// The round trip of hostCC's testbed, us.
+const RTT: f64 = 44.0;
+
+/// Median of the microseconds from each onset of congestion until B_S is near its target again, having been below. The lists are times in us, B_S, and how long
+/// congestion lasts and the time between two onsets, us. Source: hostCC (SIGCOMM 2023), section 3.3.
+fn recovery(lists: &[Vec<f64>]) -> f64 {
+    let [us, bandwidth, work, period] = lists else {
+        panic!("recovery is of times, B_S, work and period, and has {} lists", lists.len());
+    };
+    let (work, period) = (work[0], period[0]);
+    let points: Vec<(f64, bool)> =
+        us.iter().zip(bandwidth).map(|(us, gbps)| (*us, *gbps > 0.9 * TARGET)).collect();
+    let number = |point: &(f64, bool)| (point.0 / period) as u64;
+    let of_one = |points: &[(f64, bool)]| {
+        let begun = points.first().is_some_and(|point| point.0 % period < RTT);
+        let below = points.iter().position(|point| !point.1).filter(|_| begun)?;
+        let back = points[below..].iter().find(|point| point.1);
+        Some(back.map_or(work, |point| point.0 % period).min(work))
+    };
+    let onsets = points.chunk_by(|a, b| number(a) == number(b));
+    Samples::new(onsets.filter_map(of_one).collect()).percentile(5000).value
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_recovery_is_counted_from_its_onset() {
+        let of = |points: &[(f64, f64)]| {
+            let (us, gbps) = points.iter().copied().unzip();
+            recovery(&[us, gbps, vec![2000.0], vec![3000.0]])
+        };
+        let trace = [(3000.0, 90.0), (3040.0, 60.0), (3100.0, 80.0), (3200.0, 60.0)];
+        assert_eq!(of(&trace), 100.0);
+        // It never falls, it never comes back, its onset was not seen.
+        assert!(of(&trace[..1]).is_nan());
+        assert_eq!(of(&trace[..2]), 2000.0);
+        assert!(of(&trace[2..]).is_nan());
+    }
+
+    #[test]
+    fn a_change_of_level_is_by_rule_if_the_signals_asked_for_it_before_it_was_written() {
+        let us: Vec<f64> = (0..100).map(f64::from).collect();
+        let levels: Vec<f64> = us.iter().map(|us| f64::from(u8::from(*us >= 50.0))).collect();
+        // The level of 50 us was decided on at 28 us.
+        let of = |lines_at_27: f64, gbps: f64, sign: f64| {
+            let occupancy =
+                us.iter().map(|us| if *us == 27.0 { lines_at_27 } else { 60.0 }).collect();
+            by_rule(&[us.clone(), occupancy, vec![gbps; 100], levels.clone(), vec![sign]])
+        };
+        assert_eq!(of(90.0, 80.0, 1.0), 1.0);
+        assert_eq!(of(60.0, 80.0, 1.0), 0.0, "I_S was low");
+        assert_eq!(of(90.0, 95.0, 1.0), 0.0, "B_S was high");
+        assert!(of(90.0, 80.0, -1.0).is_nan(), "none went down");
+    }
 
     #[test]
     fn the_middle_leaves_out_the_first_and_the_last_quarter() {

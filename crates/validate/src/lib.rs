@@ -7,12 +7,14 @@
 //! Invariants: same rows, same code, same measured values; no files are written, no clock is read.
 
 mod analytic;
+mod bars;
 mod bench;
 mod carc;
 mod chart;
 mod credits;
 mod curves;
 mod dilemma;
+mod drawing;
 mod experiments;
 mod first_count;
 mod folder;
@@ -33,6 +35,7 @@ mod recorded;
 mod repeats;
 mod row;
 mod row_chart;
+mod signals;
 mod source;
 mod spread;
 mod table;
@@ -144,7 +147,7 @@ fn suite(name: &str) -> Suite {
             sensitivity: None,
         },
         "hostcc" => Suite {
-            rows: include_str!("../../../validation/hostcc/rows.toml"),
+            rows: Folder::of(name).rows,
             measure: Measure::Code(hostcc::measure),
             parts: hostcc::parts,
             part_of: hostcc::part_of,

@@ -27,11 +27,6 @@ impl Samples {
         self.0.len()
     }
 
-    /// All of them, ascending.
-    pub fn values(&self) -> &[f64] {
-        &self.0
-    }
-
     /// How many of them lie beyond a percentile, on its thin side.
     pub fn beyond(&self, per_10_000: u32) -> usize {
         beyond(self.0.len(), per_10_000)

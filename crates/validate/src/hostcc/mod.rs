@@ -1,61 +1,45 @@
-//! Experiments behind `validation/hostcc/rows.toml`: hostCC (SIGCOMM 2023), figure by figure.
+//! What is not data of `validation/hostcc/`: the plant alone, pictures, and a table of what free parameters do.
 
-mod claims;
-mod control;
-mod dctcp;
-mod lab;
-mod outcome;
 mod pictures;
 mod plant;
-mod second;
 mod sensitivity;
-mod setup;
-mod signals;
-mod tails;
 
-use crate::bench::{self, BenchRun};
+use crate::bars;
+use crate::drawing::Drawing;
+use crate::experiments::{Lists, measure_with_lists};
+use crate::folder::Folder;
 use crate::jobs::Cores;
 use crate::measured::MeasuredRows;
 use crate::row::Row;
-use lab::Lab;
 pub(crate) use sensitivity::sensitivity;
-use setup::{Setup, WARM};
 
-/// The host at 3x with DDIO under DCTCP alone, with these keys of the path to memory as well.
-pub(crate) fn congested(keys: &'static str, quick: bool) -> BenchRun {
-    let setup = Setup { changed: (keys, ""), ..Setup::new(true, 3, quick) };
-    bench::run("hostcc", &setup.text(), WARM, setup.end())
-}
-
-/// What can run by itself: its name, its rows.
-type Part = (&'static str, fn(&Lab, &mut MeasuredRows));
-
-const PARTS: &[Part] = &[
-    ("plant", plant::measure),
-    ("fig8", signals::figure_8),
-    ("fig2", dctcp::figure_2),
-    ("fig3", dctcp::figure_3),
-    ("fig9", dctcp::figure_9),
-    ("fig18", signals::figure_18),
-    ("fig10", control::figure_10),
-    ("fig11", control::figure_11),
-    ("fig14", control::figure_14),
-    ("fig16", control::figure_16),
-    ("fig17", control::figure_17),
-    ("fig4", tails::figure_4),
-    ("fig12", tails::figure_12),
-    ("fig15", tails::figure_15),
-    ("fig13", control::figure_13),
-    ("fig19", signals::figure_19),
-    ("intro", introduction),
-    ("text", text),
-    ("set2", second::measure),
-    ("threshold", tails::threshold),
+/// What can run by itself.
+const PARTS: [&str; 20] = [
+    "plant",
+    "fig8",
+    "fig2",
+    "fig3",
+    "fig9",
+    "fig18",
+    "fig10",
+    "fig11",
+    "fig14",
+    "fig16",
+    "fig17",
+    "fig4",
+    "fig12",
+    "fig15",
+    "fig13",
+    "fig19",
+    "intro",
+    "text",
+    "set2",
+    "threshold",
 ];
 
 /// Names of the parts.
 pub(crate) fn parts() -> Vec<&'static str> {
-    PARTS.iter().map(|part| part.0).collect()
+    PARTS.to_vec()
 }
 
 /// The part that a row belongs to: how its id begins.
@@ -74,39 +58,35 @@ pub(crate) fn measure(
     quick: bool,
     draw: bool,
 ) -> (MeasuredRows, Vec<(String, String)>) {
-    let wanted = |name: &str| part.is_none_or(|part| part == name);
-    let measure = |lab: &Lab| {
-        let mut all = MeasuredRows::new();
-        for (_, rows) in PARTS.iter().filter(|p| wanted(p.0)) {
-            rows(lab, &mut all);
-        }
-        let drawn = if draw { pictures::pictures(lab, &wanted) } else { Vec::new() };
-        (all, drawn)
+    let wanted = |name: &str| draw && part.is_none_or(|part| part == name);
+    let pictures = |drawing: &Drawing| {
+        let mut drawn = bars::pictures("hostcc", drawing, &wanted);
+        drawn.extend(pictures::pictures(drawing, &wanted));
+        drawn
     };
-    let lab = Lab::new(cores, quick, &|lab| drop(measure(lab)));
-    measure(&lab)
+    let mut rows = crate::rows("hostcc");
+    rows.retain(|row| part.is_none_or(|part| part == part_of(row)));
+    let lists = Lists {
+        formulas: Drawing::formulas(|drawing| drop(pictures(drawing))),
+        ..Lists::default()
+    };
+    let (mut measured, found) =
+        measure_with_lists(Folder::of("hostcc"), &rows, &lists, cores, quick);
+    if part.is_none_or(|part| part == "plant") {
+        plant::measure(&mut measured);
+    }
+    (measured, pictures(&Drawing::of(found)))
 }
 
-fn introduction(lab: &Lab, all: &mut MeasuredRows) {
-    dctcp::introduction(lab, all);
-    tails::introduction(lab, all);
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn text(lab: &Lab, all: &mut MeasuredRows) {
-    dctcp::text(lab, all);
-    claims::measure(lab, all);
-    tails::text(lab, all);
-}
-
-/// DDIO off and on.
-const MODES: [bool; 2] = [false, true];
-
-/// As it stands in the ids of rows.
-fn mode(ddio: bool) -> &'static str {
-    if ddio { "on" } else { "off" }
-}
-
-/// One number over another.
-fn ratio(a: f64, b: f64) -> f64 {
-    a / b
+    #[test]
+    fn every_row_belongs_to_a_part_and_only_the_plant_is_code() {
+        for row in crate::rows("hostcc") {
+            assert!(PARTS.contains(&part_of(&row)), "{}", row.id);
+            assert_eq!(row.formula.is_none(), part_of(&row) == "plant", "{}", row.id);
+        }
+    }
 }

@@ -1,6 +1,5 @@
 //! The plant alone: frames at a steady rate into a host, each copied by one of four cores, and no transport.
 
-use super::lab::Lab;
 use crate::measured::MeasuredRows;
 use forebay_host::memory::settings::{AntagonistSettings, DdioSettings, LINE};
 use forebay_host::memory::{
@@ -26,7 +25,7 @@ struct SupplyResult {
 }
 
 /// All its rows.
-pub(super) fn measure(_lab: &Lab, all: &mut MeasuredRows) {
+pub(super) fn measure(all: &mut MeasuredRows) {
     for (cores, level) in CELLS {
         // A frame every 300 ns is 107 Gb/s of goodput: more than any cell drains.
         let fed = feed(&host(false, cores), level, Some(Span::from_ns(300)));

@@ -1,73 +1,101 @@
-//! What each free parameter of the plant does to the numbers that follow from it.
+//! What each free parameter of the plant does to the numbers that follow from it. The changes are data: `validation/hostcc/sensitivity.toml`.
 
-use super::lab::Lab;
-use super::outcome::Outcome;
-use super::setup::{Control, Setup};
+use crate::experiments::{Lists, measure_with_lists};
+use crate::folder::Folder;
 use crate::jobs::Cores;
 use crate::row::Row;
+use serde::Deserialize;
+use std::collections::BTreeMap;
 
-/// Name, keys of the path to memory, keys of its antagonist.
-const CHANGES: &[(&str, &str, &str)] = &[
-    ("as it is", "", ""),
-    ("g, read_share, 0.12", "read_share = 0.12\n", ""),
-    ("g, read_share, 0.20", "read_share = 0.20\n", ""),
-    ("C, bandwidth, 33 GB/s", "bandwidth = \"264Gbps\"\n", ""),
-    ("C, bandwidth, 37 GB/s", "bandwidth = \"296Gbps\"\n", ""),
-    ("a, read_queueing, 15 ns", "read_queueing = \"15ns\"\n", ""),
-    ("a, read_queueing, 28 ns", "read_queueing = \"28ns\"\n", ""),
-    ("N, lines, 16", "", "lines = 16.0\n"),
-    ("N, lines, 21", "", "lines = 21.0\n"),
-    ("omega, writes, 0.5", "", "writes = 0.5\n"),
-    ("D, throttle.delay, 260 ns", "throttle = { delay = \"260ns\" }\n", ""),
-    ("D, throttle.delay, 320 ns", "throttle = { delay = \"320ns\" }\n", ""),
-    ("l_0, iio_latency, 317 ns", "iio_latency = \"317ns\"\n", ""),
-    ("NIC buffer 256 KB", "nic_buffer = \"256KB\"\n", ""),
-    ("NIC buffer 512 KB", "nic_buffer = \"512KB\"\n", ""),
-    ("P, pcie_payload, 128 B", "pcie_payload = \"128B\"\n", ""),
-    ("P, pcie_payload, 512 B", "pcie_payload = \"512B\"\n", ""),
-    ("copy_lines 10, 140 ns", "copy_lines = 10\nper_kilobyte = \"140ns\"\n", ""),
-    ("copy_lines 11, 150 ns", "copy_lines = 11\nper_kilobyte = \"150ns\"\n", ""),
-    ("copy_lines 13, 166 ns", "copy_lines = 13\nper_kilobyte = \"166ns\"\n", ""),
-    ("per_kilobyte 140 ns", "per_kilobyte = \"140ns\"\n", ""),
-    ("per_kilobyte 180 ns", "per_kilobyte = \"180ns\"\n", ""),
-    ("NIC refuses below 9 KB", "nic_refuse_below = \"9KB\"\n", ""),
-    ("ddio_eviction 50 ns", "ddio_eviction = \"50ns\"\n", ""),
-    ("ddio_eviction 200 ns", "ddio_eviction = \"200ns\"\n", ""),
-    ("DDIO in 4 ways of 11", "ddio_ways = 4\n", ""),
-    ("level written in 5 us", "throttle = { write = \"5us\" }\n", ""),
-];
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    /// One parameter changed.
+    change: Vec<Change>,
+    /// Each free parameter a fifth less and a fifth more.
+    fifth: Vec<Change>,
+}
 
-/// Each free parameter a fifth less and a fifth more.
-const FIFTHS: &[(&str, &str, &str)] = &[
-    ("C, bandwidth, -20 %", "bandwidth = \"223Gbps\"\n", ""),
-    ("C, bandwidth, +20 %", "bandwidth = \"334Gbps\"\n", ""),
-    ("g, read_share, -20 %", "read_share = 0.136\n", ""),
-    ("g, read_share, +20 %", "read_share = 0.204\n", ""),
-    ("a, read_queueing, -20 %", "read_queueing = \"17.2ns\"\n", ""),
-    ("a, read_queueing, +20 %", "read_queueing = \"25.8ns\"\n", ""),
-    ("N, lines, -20 %", "", "lines = 15.0\n"),
-    ("N, lines, +20 %", "", "lines = 22.4\n"),
-    ("omega, writes, -20 %", "", "writes = 0.8\n"),
-    ("omega, writes, +20 %", "", "writes = 1.2\n"),
-    ("D, throttle.delay, -20 %", "throttle = { delay = \"232ns\" }\n", ""),
-    ("D, throttle.delay, +20 %", "throttle = { delay = \"348ns\" }\n", ""),
-    ("l_0, iio_latency, -20 %", "iio_latency = \"258ns\"\n", ""),
-    ("l_0, iio_latency, +20 %", "iio_latency = \"388ns\"\n", ""),
-    ("NIC buffer, -20 %", "nic_buffer = \"307KB\"\n", ""),
-    ("NIC buffer, +20 %", "nic_buffer = \"461KB\"\n", ""),
-    ("copy_lines, -20 %", "copy_lines = 10\n", ""),
-    ("copy_lines, +20 %", "copy_lines = 14\n", ""),
-    ("per_kilobyte, -20 %", "per_kilobyte = \"127ns\"\n", ""),
-    ("per_kilobyte, +20 %", "per_kilobyte = \"191ns\"\n", ""),
-];
+/// A line: its name, and what is not as in the rows.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Change {
+    name: String,
+    /// Keys of the receiver's path to memory.
+    set: BTreeMap<String, toml::Value>,
+    /// Keys that have no meaning without DDIO.
+    #[serde(default)]
+    ddio: bool,
+}
+
+type Settings = Vec<(String, String)>;
+
+impl Change {
+    fn settings(&self) -> Settings {
+        let key = |key: &String| format!("host.override[0].memory.{key}");
+        self.set.iter().map(|(of, value)| (key(of), value.to_string())).collect()
+    }
+}
 
 /// Seeds of the headline claims.
 const SEEDS: u64 = 5;
 
+/// Runs at 3x with and without hostCC, beside a MApp that never rests and one that works 2 ms and rests 1 ms.
+const HEADLINES: [&str; 7] = [
+    "dctcp[3x].memory.goodput_gbps",
+    "dctcp[3x].memory.nic_drop_share * 100",
+    "hostcc[3x].memory.goodput_gbps",
+    "hostcc[3x].memory.nic_drop_share * 100",
+    "hostcc[3x].memory.antagonist_gigabytes_per_s",
+    "resting[3x].memory.nic_drop_share * 100",
+    "resting-hostcc[3x].memory.nic_drop_share * 100",
+];
+
+/// What follows from the parameters of the plant; the last two are of a host with DDIO.
+const COLUMNS: [&str; 11] = [
+    "dctcp[1x].memory.goodput_gbps",
+    "dctcp[2x].memory.goodput_gbps",
+    "dctcp[2x].memory.nic_drop_share * 100",
+    "dctcp[3x].memory.goodput_gbps",
+    "dctcp[3x].memory.nic_drop_share * 100",
+    "held[level-3].memory.goodput_gbps",
+    "held[level-3].memory.antagonist_gigabytes_per_s",
+    "hostcc[3x].memory.goodput_gbps",
+    "item(hostcc[3x].memory(host[0]).level_shares, 4)",
+    "dctcp-ddio[3x].memory.goodput_gbps",
+    "dctcp-ddio[3x].memory.nic_drop_share * 100",
+];
+
 /// Tables for people; the first line of either is that of the rows.
 pub(crate) fn sensitivity(cores: &Cores<'_>, _rows: &[Row], quick: bool) -> String {
-    let lines = |lab: &Lab| CHANGES.iter().map(|change| line(lab, change)).collect::<Vec<_>>();
-    let lab = Lab::new(cores, quick, &|lab| drop((lines(lab), headlines(lab))));
+    let text = Folder::of("hostcc").file("sensitivity.toml").expect("the suite has it");
+    let file: File = toml::from_str(text)
+        .unwrap_or_else(|error| panic!("validation/hostcc/sensitivity.toml: {error}"));
+    let numbers = |formulas: &[&str], further: &[(String, String)]| -> Vec<f64> {
+        let lists = Lists {
+            formulas: formulas.iter().map(ToString::to_string).collect(),
+            further: further.to_vec(),
+        };
+        let found = measure_with_lists(Folder::of("hostcc"), &[], &lists, cores, quick).1;
+        let one = |text: &String| found.get(text).and_then(|list| list.first().copied());
+        lists.formulas.iter().map(|text| one(text).unwrap_or(f64::NAN)).collect()
+    };
+    let of_seed = |seed: u64| {
+        let numbers = numbers(&HEADLINES, &beside_rpcs(seed));
+        headline(&format!("seed {seed}"), &numbers)
+    };
+    let as_it_is = Change { name: "as it is".into(), ..Change::default() };
+    let fifths = std::iter::once(&as_it_is).chain(&file.fifth);
+    let fifths =
+        fifths.map(|change| headline(&change.name, &numbers(&HEADLINES, &change.settings())));
+    let headlines: Vec<String> = (1..=SEEDS).map(of_seed).chain(fifths).collect();
+    let line = |change: &Change| {
+        let (without, with) = COLUMNS.split_at(9);
+        let plain = if change.ddio { Vec::new() } else { change.settings() };
+        let all = [numbers(without, &plain), numbers(with, &change.settings())].concat();
+        columns(&change.name, &all)
+    };
+    let lines: Vec<String> = std::iter::once(&as_it_is).chain(&file.change).map(line).collect();
     format!(
         "Headline claims at 3x, DDIO off, over seeds beside RPCs of 128 B, and with each free parameter a fifth less and more.\n\
          Goodput in Gb/s, NIC drops in %, memory bandwidth of MApp in GB/s; resting: MApp works 2 ms and rests 1 ms.\n\n\
@@ -82,7 +110,7 @@ pub(crate) fn sensitivity(cores: &Cores<'_>, _rows: &[Row], quick: bool) -> Stri
         "MApp",
         "resting",
         "hostCC",
-        headlines(&lab).concat(),
+        headlines.concat(),
         "",
         "1x",
         "2x",
@@ -95,66 +123,46 @@ pub(crate) fn sensitivity(cores: &Cores<'_>, _rows: &[Row], quick: bool) -> Stri
         "at 4",
         "3x DDIO",
         "drops",
-        lines(&lab).concat()
+        lines.concat()
     )
 }
 
-/// What a reader takes home, where something is not as in the rows.
-fn headlines(lab: &Lab) -> Vec<String> {
-    let as_it_is = [CHANGES[0]];
-    let seeds = (1..=SEEDS).map(|seed| {
-        let setup = Setup { rpc: Some(128), seed, ..lab.setup(false, 3) };
-        headline(lab, &format!("seed {seed}"), &setup)
-    });
-    let changed = as_it_is.iter().chain(FIFTHS).map(|(name, memory, antagonist)| {
-        headline(lab, name, &Setup { changed: (memory, antagonist), ..lab.setup(false, 3) })
-    });
-    seeds.chain(changed).collect()
+/// RPCs of 128 B beside the flows, and this seed.
+fn beside_rpcs(seed: u64) -> Settings {
+    let from = ["\"host[1]\""; 4].join(", ");
+    let flows = format!("{{ kind = \"long\", from = [{from}], to = \"host[0]\" }}");
+    let rpc = "{ kind = \"rpc\", from = \"host[1]\", to = \"host[0]\", request = \"128B\", response = \"128B\", think = { exponential = \"10us\" } }";
+    vec![("traffic".into(), format!("[{flows}, {rpc}]")), ("seeds".into(), format!("[{seed}]"))]
 }
 
-fn headline(lab: &Lab, name: &str, setup: &Setup) -> String {
-    let resting = Setup { rests: (2000, 1000), ..setup.clone() };
-    let [alone, beside] = [setup, &resting].map(|setup| lab.see(setup));
-    let [with, with_rest] = [setup, &resting].map(|setup| lab.see(&setup.clone().with_hostcc()));
-    format!(
-        "{name:28}{:>8.1}{:>8.3}{:>8.1}{:>8.3}{:>8.2}{:>10.3}{:>8.3}\n",
-        alone.goodput,
-        alone.drops,
-        with.goodput,
-        with.drops,
-        with.mapp,
-        beside.drops,
-        with_rest.drops
-    )
-}
-
-fn line(
-    lab: &Lab,
-    (name, memory, antagonist): &(&'static str, &'static str, &'static str),
-) -> String {
-    let run = |ddio: bool, cores, control| -> &Outcome {
-        // Keys of DDIO have no meaning without it.
-        let changed =
-            if memory.starts_with("ddio") && !ddio { ("", "") } else { (*memory, *antagonist) };
-        lab.see(&Setup { control, changed, ..lab.setup(ddio, cores) })
+fn headline(name: &str, of: &[f64]) -> String {
+    let [alone, lost, with, with_lost, mapp, resting, with_rest] = of else {
+        unreachable!("seven formulas")
     };
-    let plain = Control::None;
-    let (one, two, three) = (run(false, 1, plain), run(false, 2, plain), run(false, 3, plain));
-    let third = run(false, 3, Control::Level(3));
-    let with = run(false, 3, lab.setup(false, 3).with_hostcc().control);
-    let cached = run(true, 3, plain);
     format!(
-        "{name:28}{:>7.1}{:>8.1}{:>8.3}{:>8.1}{:>8.3}{:>8.1}{:>9.1}{:>8.1}{:>8.2}{:>8.1}{:>8.3}\n",
-        one.goodput,
-        two.goodput,
-        two.drops,
-        three.goodput,
-        three.drops,
-        third.goodput,
-        third.mapp,
-        with.goodput,
-        with.level_share(4),
-        cached.goodput,
-        cached.drops
+        "{name:28}{alone:>8.1}{lost:>8.3}{with:>8.1}{with_lost:>8.3}{mapp:>8.2}{resting:>10.3}{with_rest:>8.3}\n"
+    )
+}
+
+fn columns(name: &str, of: &[f64]) -> String {
+    let [
+        one,
+        two,
+        two_lost,
+        three,
+        three_lost,
+        third,
+        third_mapp,
+        with,
+        fourth,
+        cached,
+        cached_lost,
+    ] = of
+    else {
+        unreachable!("eleven formulas")
+    };
+    format!(
+        "{name:28}{one:>7.1}{two:>8.1}{two_lost:>8.3}{three:>8.1}{three_lost:>8.3}{third:>8.1}{third_mapp:>9.1}{with:>8.1}{fourth:>8.2}\
+         {cached:>8.1}{cached_lost:>8.3}\n"
     )
 }

@@ -1,12 +1,22 @@
 //! Figures 4, 12 and 15: percentiles of RPCs, and what the rows publish about them.
 
-use super::super::lab::Lab;
-use super::super::tails::{BackgroundLoad, ENOUGH_FOR_P9999, PERCENTILES, latencies};
-use super::published::row;
-use super::{chart, strings};
-use crate::chart::{BarLabel, Chart, Panel};
+use super::row;
+use crate::chart::{BarLabel, Chart, Panel, strings};
+use crate::drawing::Drawing;
 use crate::order::Samples;
 use forebay_record::svg::{Axis, plain};
+
+/// Request and response sizes.
+pub(super) const SIZES: [&str; 5] = ["128B", "512B", "2KB", "8KB", "32KB"];
+
+/// What runs beside an RPC: 4 flows without MApp, with MApp at 3x, and that under hostCC. By the names of their experiments.
+const BESIDE: [&str; 3] = ["rpc-free", "rpc-dctcp", "rpc-hostcc"];
+
+/// Percentiles of the table, in parts of 10,000.
+const PERCENTILES: [u32; 5] = [5000, 9000, 9900, 9990, 9999];
+
+/// RPCs below which P99.99 says nothing.
+const ENOUGH_FOR_P9999: usize = 100_000;
 
 const NAMES: [&str; 3] = ["0x, DCTCP", "3x, DCTCP", "3x, hostCC"];
 
@@ -15,20 +25,24 @@ const DRAWN: [(u32, &str); 3] = [(5000, "P50, us"), (9900, "P99, us"), (9990, "P
 
 /// A figure of the first `series` of [`NAMES`].
 pub(super) fn tails(
-    lab: &Lab,
+    drawing: &Drawing,
     title: &str,
     ddio: bool,
     series: usize,
-    sizes: &[(u32, &str)],
+    sizes: &[&str],
 ) -> String {
-    let besides = &BackgroundLoad::ALL[..series];
+    let end = if ddio { "-ddio" } else { "" };
+    let latencies = |beside: &str, size: &str| {
+        let list = drawing.list(format!("{beside}{end}[{size}].rpcs.latency_us"));
+        Samples::new(list.to_vec())
+    };
     let samples: Vec<Vec<Samples>> = sizes
         .iter()
-        .map(|(size, _)| besides.iter().map(|b| latencies(lab, ddio, *b, *size)).collect())
+        .map(|size| BESIDE[..series].iter().map(|beside| latencies(beside, size)).collect())
         .collect();
     let panels = DRAWN.map(|(per_10_000, label)| {
         let of = |s: &Samples| s.percentile(per_10_000).value;
-        let said = sizes.iter().zip(&samples).enumerate().flat_map(|(group, ((_, size), ours))| {
+        let said = sizes.iter().zip(&samples).enumerate().flat_map(|(group, (size, ours))| {
             let levels = (0..series).filter_map(move |b| level(ddio, b, size, per_10_000));
             levels.map(move |level| level.above((group, level.bar), of(&ours[0])))
         });
@@ -41,15 +55,22 @@ pub(super) fn tails(
     });
     let mut table =
         vec![strings(&["RPCs, us (95 % interval)", "P50", "P90", "P99", "P99.9", "P99.99"])];
-    for ((_, size), group) in sizes.iter().zip(&samples) {
+    for (size, group) in sizes.iter().zip(&samples) {
         for (bar, ours) in group.iter().enumerate() {
             table.push(measured(&format!("{size}, {}", NAMES[bar]), ours));
             table.extend(paper(ddio, bar, size));
         }
     }
-    let groups = sizes.iter().map(|s| s.1.to_string()).collect();
-    let bare = chart(title, groups, "request and response", &NAMES[..series], panels.into());
-    Chart { table, foot: foot(ddio, series), ..bare }.svg()
+    Chart {
+        title: title.into(),
+        groups: strings(sizes),
+        group_label: "request and response".into(),
+        bars: strings(&NAMES[..series]),
+        panels: panels.into(),
+        table,
+        foot: foot(ddio, series),
+    }
+    .svg()
 }
 
 /// A line of the table: percentiles of our RPCs.
@@ -81,15 +102,13 @@ struct Level {
 /// The row about a percentile of RPCs of this size, if there is one. With DDIO the paper calls the results of figure 4 identical.
 fn level(ddio: bool, bar: usize, size: &str, per_10_000: u32) -> Option<Level> {
     let (small, percentile) = (size == "128B", if per_10_000 == 9900 { "p99" } else { "p999" });
-    let (id, added) = match (BackgroundLoad::ALL[bar], per_10_000) {
-        (BackgroundLoad::Congested, 9900 | 9990) if ddio && small => {
-            (format!("fig15-dctcp-{percentile}"), true)
-        }
-        (BackgroundLoad::Congested, 9900 | 9990) => (format!("fig4-{size}-{percentile}"), true),
-        (BackgroundLoad::HostCc, 9900) if small => {
+    let (id, added) = match (BESIDE[bar], per_10_000) {
+        ("rpc-dctcp", 9900 | 9990) if ddio && small => (format!("fig15-dctcp-{percentile}"), true),
+        ("rpc-dctcp", 9900 | 9990) => (format!("fig4-{size}-{percentile}"), true),
+        ("rpc-hostcc", 9900) if small => {
             ((if ddio { "fig15-hostcc-p99" } else { "fig12-128B-p99" }).into(), true)
         }
-        (BackgroundLoad::HostCc, 9990) => (format!("{}-{size}-p999", figure(ddio)), false),
+        ("rpc-hostcc", 9990) => (format!("{}-{size}-p999", figure(ddio)), false),
         _ => return None,
     };
     Some(Level { id, bar, added })
@@ -143,10 +162,8 @@ fn us(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::nothing;
     use super::*;
     use crate::chart::Limit;
-    use crate::hostcc::tails::SIZES;
 
     fn drawn(ddio: bool, bar: usize, size: &str, per_10_000: u32) -> Option<Limit> {
         level(ddio, bar, size, per_10_000).map(|level| level.above((0, bar), 50.0).limit)
@@ -175,7 +192,7 @@ mod tests {
 
     #[test]
     fn the_table_says_which_published_levels_are_bounds() {
-        let svg = tails(&nothing(), "t", false, 3, &SIZES);
+        let svg = tails(&Drawing::default(), "t", false, 3, &SIZES);
         for said in [
             ">8KB, 3x, DCTCP: published</text>",
             ">200k more</text>",
