@@ -388,7 +388,7 @@ pub fn readings(suite: &str) -> &'static [&'static str] {
     match split(suite).0 {
         "rdma" => &["", "-bounded"],
         "tcp-nv" => &["-pad2", "-pad6"],
-        "hostcc" => &["", "-resting", "-threshold", "-noecn"],
+        "hostcc" => &["", "-resting", "-threshold", "-noecn", "-nohold"],
         "carc" => &[
             "-lifo16six",
             "-literal",

@@ -14,7 +14,7 @@ use crate::row::Row;
 pub(crate) use sensitivity::sensitivity;
 
 /// What can run by itself.
-const PARTS: [&str; 20] = [
+const PARTS: [&str; 21] = [
     "plant",
     "fig8",
     "fig2",
@@ -35,6 +35,7 @@ const PARTS: [&str; 20] = [
     "text",
     "set2",
     "threshold",
+    "nohold",
 ];
 
 /// Names of the parts.
@@ -44,8 +45,10 @@ pub(crate) fn parts() -> Vec<&'static str> {
 
 /// The part that a row belongs to: how its id begins.
 pub(crate) fn part_of(row: &Row) -> &str {
-    if row.id.ends_with("-threshold") {
-        return "threshold";
+    for reading in ["threshold", "nohold"] {
+        if row.id.strip_suffix(reading).is_some_and(|rest| rest.ends_with('-')) {
+            return reading;
+        }
     }
     let head = row.id.split('-').next().unwrap_or_default();
     if head.starts_with("fig") { head.trim_end_matches(['a', 'b']) } else { head }
