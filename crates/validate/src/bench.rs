@@ -2,7 +2,7 @@
 
 use crate::laid_out;
 use forebay_record::law_logs::LawLogsInMemory;
-use forebay_record::{PortRow, Quantity, RunRecord, Series};
+use forebay_record::{PortRow, RunRecord, Series};
 use forebay_scenario::model::Scenario;
 use forebay_sim::{Inspection, Options, Outputs, PortState, Simulation, Watch, simulate_into};
 use forebay_units::Time;
@@ -58,7 +58,7 @@ pub(crate) fn run_logged(
     end: f64,
 ) -> (RunRecord, BTreeMap<String, Vec<u8>>) {
     let seed = seed(1);
-    let scenario = scenario(name, text, seed, end, false);
+    let scenario = scenario(name, text, seed, end);
     let logs = LawLogsInMemory::default();
     let outputs = Outputs { law_logs: Some(&logs), ..Outputs::default() };
     let outcome = simulate_into(&scenario, seed, Options::default(), &Watch::default(), outputs)
@@ -67,11 +67,10 @@ pub(crate) fn run_logged(
 }
 
 /// The scenario of a text, which is about to be run.
-fn scenario(name: &str, text: &str, seed: u64, end: f64, by_flows: bool) -> Scenario {
+fn scenario(name: &str, text: &str, seed: u64, end: f64) -> Scenario {
     let head = format!(
-        "version = 1\nseeds = [{seed}]\nstop = {{ time = \"{}us\"{} }}\n{text}\n",
+        "version = 1\nseeds = [{seed}]\nstop = {{ time = \"{}us\" }}\n{text}\n",
         (end * 1e6).round() as u64,
-        if by_flows { ", flows = \"all\"" } else { "" }
     );
     let scenario = match forebay_scenario::text(name, &head) {
         Ok(loaded) => loaded.scenario,
@@ -81,38 +80,17 @@ fn scenario(name: &str, text: &str, seed: u64, end: f64, by_flows: bool) -> Scen
     scenario
 }
 
-/// When a run's measured part begins, and when the run ends; s.
-pub(crate) struct Times {
-    warm: f64,
-    end: f64,
-    by_flows: bool,
-}
-
-impl Times {
-    /// A run that ends when all its flows have, or at `end`.
-    pub fn by_flows(warm: f64, end: f64) -> Self {
-        Self { warm, end, by_flows: true }
-    }
-}
-
-impl From<(f64, f64)> for Times {
-    fn from((warm, end): (f64, f64)) -> Self {
-        Self { warm, end, by_flows: false }
-    }
-}
-
 /// Runs a scenario text and inspects it at some times after the warm-up, in order.
 pub(crate) fn run_looking(
     name: &str,
     text: &str,
     seed: u64,
-    times: impl Into<Times>,
+    (warm, end): (f64, f64),
     at: impl IntoIterator<Item = Time>,
     mut inspect: impl FnMut(&Inspection),
 ) -> BenchRun {
-    let Times { warm, end, by_flows } = times.into();
     let seed = self::seed(seed);
-    let scenario = scenario(name, text, seed, end, by_flows);
+    let scenario = scenario(name, text, seed, end);
     let mut simulation = Simulation::new(&scenario, seed, Options::default())
         .unwrap_or_else(|error| panic!("{name}: {error}"));
     let warmup = Time::from_ps((warm * 1e12).round() as u64);
@@ -129,11 +107,6 @@ pub(crate) fn run_looking(
 }
 
 impl BenchRun {
-    /// Seconds of warm-up.
-    pub fn warm(&self) -> f64 {
-        self.warm
-    }
-
     /// The series of this name.
     pub fn series(&self, name: &str) -> Option<&Series> {
         self.record.series.iter().find(|s| s.name == name)
@@ -170,19 +143,6 @@ impl BenchRun {
         points.map(|(at, value)| (at.as_secs_f64(), *value))
     }
 
-    /// Packets dropped and sent at a port in the measured part.
-    pub fn dropped_and_sent(&self, port: &str) -> (f64, f64) {
-        let (before, after) = self.port(port);
-        let dropped = after.counters.dropped_packets - before.counters.dropped_packets;
-        let sent = after.counters.tx_packets - before.counters.tx_packets;
-        (dropped as f64, sent as f64)
-    }
-
-    /// Of [`BenchRun::lost`], packets that a marking rule dropped since they were not ECN-capable.
-    pub fn lost_unscheduled(&self) -> f64 {
-        self.record.ports.iter().map(|port| port.dropped_unscheduled).sum::<u64>() as f64
-    }
-
     /// Packets lost anywhere and for whatever reason, warm-up included.
     pub fn lost(&self) -> f64 {
         let of = |port: &PortRow| port.dropped_packets + port.lost_packets + port.lossless_drops;
@@ -196,50 +156,11 @@ impl BenchRun {
         row.unwrap_or_else(|| panic!("no port {port}")).max_queue.get() as f64
     }
 
-    /// Segments that flows sent again in the measured part, of those that are not over.
-    pub fn retransmits(&self) -> f64 {
-        let of = |inspection: &Inspection| -> u64 {
-            inspection.senders.iter().map(|sender| sender.retransmits).sum()
-        };
-        (of(&self.after) - of(&self.before)) as f64
-    }
-
-    /// Packets dropped anywhere in the measured part.
-    pub fn dropped(&self) -> f64 {
-        let each = self.ports().map(|(before, after)| {
-            after.counters.dropped_packets - before.counters.dropped_packets
-        });
-        each.sum::<u64>() as f64
-    }
-
-    /// Mean of the sampled queue of a port in packets of 1500 bytes.
-    pub fn mean_queue(&self, port: &str) -> f64 {
-        let name = format!("{port} queue");
-        let series = self.series(&name).unwrap_or_else(|| panic!("{name} was not sampled"));
-        self.mean_of(series) / 1500.0
-    }
-
     /// Mean of one series over the measured part.
     pub fn mean_of(&self, series: &Series) -> f64 {
         let late = series.at.iter().zip(&series.values).filter(|(at, _)| **at >= self.warmup);
         let (sum, n) = late.fold((0.0, 0.0), |(sum, n), (_, value)| (sum + value, n + 1.0));
         sum / n
-    }
-
-    /// Mean over all sampled flows and the measured part of `value`.
-    pub fn mean_of_flows(&self, quantity: Quantity, value: impl Fn(f64) -> f64) -> f64 {
-        let series = self.record.series.iter().filter(|s| s.quantity == quantity);
-        let points = series.flat_map(|s| s.at.iter().zip(&s.values));
-        let late = points.filter(|(at, _)| **at >= self.warmup);
-        let (sum, n) = late.fold((0.0, 0.0), |(sum, n), (_, v)| (sum + value(*v), n + 1.0));
-        sum / n
-    }
-
-    /// Payload per second of each connection of a traffic entry, both ways, in Gb/s.
-    pub fn goodputs(&self, traffic: u16) -> Vec<f64> {
-        let of = self.record.connections.iter().filter(|c| c.traffic == traffic);
-        of.map(|c| (c.request_bytes.get() + c.response_bytes.get()) as f64 * 8e-9 / self.seconds())
-            .collect()
     }
 
     /// Latencies in us, ascending, of the RPCs of a traffic entry that were issued after the warm-up.

@@ -10,13 +10,15 @@
 //! formula = "max(incast[12].flows.elapsed_s)"
 //! ```
 //!
+//! `[define]` names parts of formulas (`define.rs`).
 //! A scenario with `[sweep]` has a point for each combination, and a formula chooses one by the labels of its values: `incast[12, dctcp]`.
 //!
 //! Invariant: results do not depend on the order in which simulations end.
 
 use crate::bench;
+use crate::define::Definitions;
 use crate::folder::Folder;
-use crate::functions::FUNCTIONS;
+use crate::functions::{FUNCTIONS, LISTS};
 use crate::jobs::Cores;
 use crate::laid_out;
 use crate::measured::{MeasuredRows, Value};
@@ -30,7 +32,8 @@ use forebay_sim::{Inspection, Options, Simulation, Watch};
 use forebay_study::about::about_under;
 use forebay_study::expect::Problems;
 use forebay_study::formula::{
-    Experiments, Formula, NamedFunction, NoValue, Reference, RunName, Runs, SummaryOfRuns, Window,
+    Experiments, Formula, FunctionNames, NamedFunction, NamedList, NoValue, Reference, RunName,
+    Runs, SummaryOfRuns, Window,
 };
 use forebay_study::sweep::{self, Plan};
 use forebay_units::{Span, Time};
@@ -45,6 +48,9 @@ struct File {
     experiment: BTreeMap<String, Experiment>,
     #[serde(default)]
     case: BTreeMap<String, Case>,
+    /// Parts of formulas.
+    #[serde(default)]
+    define: BTreeMap<String, String>,
 }
 
 /// One scenario, in some cases.
@@ -125,9 +131,10 @@ struct Point {
 }
 
 /// Points with their results.
-struct Results {
+pub(crate) struct Results {
     points: Vec<FinishedPoint>,
     cases: Cases,
+    definitions: Definitions,
 }
 
 struct FinishedPoint {
@@ -158,7 +165,7 @@ pub(crate) fn measure(
     cores: &Cores<'_>,
     quick: bool,
 ) -> MeasuredRows {
-    measure_with_lists(folder, rows, &Lists::default(), cores, quick).0
+    results(folder, rows, &Lists::default(), cores, quick).0
 }
 
 /// Formulas beyond those of rows, each a list, and settings for all experiments.
@@ -166,6 +173,13 @@ pub(crate) fn measure(
 pub(crate) struct Lists {
     pub formulas: Vec<String>,
     pub further: Vec<(String, String)>,
+}
+
+impl Lists {
+    /// No formulas, and these settings.
+    pub fn under(further: Vec<(String, String)>) -> Self {
+        Self { further, ..Self::default() }
+    }
 }
 
 /// As [`measure`], and the lists by their formulas: for pictures and for tables. A list of something that is not there is empty.
@@ -179,16 +193,32 @@ pub(crate) fn measure_with_lists(
     cores: &Cores<'_>,
     quick: bool,
 ) -> (MeasuredRows, BTreeMap<String, Vec<f64>>) {
+    let (measured, results) = results(folder, rows, lists, cores, quick);
+    let list = |text: &String| results.as_ref().map_or_else(Vec::new, |found| found.list(text));
+    (measured, lists.formulas.iter().map(|text| (text.clone(), list(text))).collect())
+}
+
+/// As [`measure`], with further settings. Also gives the results, unless nothing was run.
+///
+/// Only points that a formula names are run. Rows without a formula are left out, and in a quick run those that it is too short for.
+///
+/// # Panics
+/// As [`measure`].
+pub(crate) fn results(
+    folder: &Folder,
+    rows: &[Row],
+    lists: &Lists,
+    cores: &Cores<'_>,
+    quick: bool,
+) -> (MeasuredRows, Option<Results>) {
     let wrong = |why: String| -> ! { panic!("validation/{}: {why}", folder.suite) };
     let run = |row: &&Row| row.formula.is_some() && !(quick && row.whole_only);
     let rows: Vec<Row> = rows.iter().filter(run).cloned().collect();
-    let formulas = formulas(&rows).unwrap_or_else(|why| wrong(why));
-    let list = |text: &String| match Formula::list_of_suite(text, &FUNCTIONS.map(|one| one.0)) {
-        Ok(formula) => (text.clone(), formula),
-        Err(why) => wrong(format!("{text} {why}")),
-    };
-    let lists_of: Vec<(String, Formula)> = lists.formulas.iter().map(list).collect();
-    let all = formulas.iter().flat_map(RowFormula::all).chain(lists_of.iter().map(|one| &one.1));
+    let definitions = definitions(folder).unwrap_or_else(|why| wrong(why));
+    let formulas = formulas(&rows, &definitions).unwrap_or_else(|why| wrong(why));
+    let list = |text: &String| list_formula(text, &definitions).unwrap_or_else(|why| wrong(why));
+    let lists_of: Vec<Formula> = lists.formulas.iter().map(list).collect();
+    let all = formulas.iter().flat_map(RowFormula::all).chain(&lists_of);
     let references: Vec<&Reference> = all.flat_map(Formula::references).collect();
     let (points, cases) =
         lay_out(folder, quick, &references, &lists.further).unwrap_or_else(|why| wrong(why));
@@ -197,16 +227,18 @@ pub(crate) fn measure_with_lists(
     });
     cores.call(runs.collect());
     let Some(points) = points.into_iter().map(Point::finished).collect() else {
-        return Default::default(); // scenarios were laid out and not run
+        return (MeasuredRows::new(), None); // scenarios were laid out and not run
     };
-    let results = Results { points, cases };
+    let results = Results { points, cases, definitions };
     let mut measured = MeasuredRows::new();
     formulas.iter().for_each(|one| one.enter(&results, &mut measured));
-    let found = lists_of.into_iter().map(|(text, formula)| {
-        let list = formula.list(&results).unwrap_or_default();
-        (text, list)
-    });
-    (measured, found.collect())
+    (measured, Some(results))
+}
+
+/// What the suite defines.
+fn definitions(folder: &Folder) -> Result<Definitions, String> {
+    let file: File = toml::from_str(folder.rows).map_err(|error| format!("rows.toml: {error}"))?;
+    Definitions::new(&file.define)
 }
 
 /// Records of an experiment with further settings, seed 1, by case: for pictures.
@@ -219,7 +251,8 @@ pub(crate) fn records(
     sets: &[(&str, String)],
 ) -> Vec<(String, RunRecord)> {
     let sets: Vec<_> = sets.iter().map(|(key, value)| (key.to_string(), value.clone())).collect();
-    let (points, _) = points_of(folder, false, &BTreeSet::from([experiment]), &sets)
+    let named = BTreeSet::from([experiment.to_string()]);
+    let (points, _) = points_of(folder, false, &named, &|_, _, _| true, &sets)
         .unwrap_or_else(|why| panic!("validation/{}: {why}", folder.suite));
     let run = |point: Point| {
         point.simulate(0);
@@ -233,10 +266,10 @@ pub(crate) fn records(
 /// Says what is wrong with the experiments and formulas of a suite; nothing is run.
 #[cfg(test)]
 fn check(folder: &Folder, rows: &[Row], quick: bool) -> Result<usize, String> {
-    let formulas = formulas(rows)?;
+    let formulas = formulas(rows, &definitions(folder)?)?;
     let references = || formulas.iter().flat_map(RowFormula::all).flat_map(Formula::references);
-    let named: BTreeSet<&str> = names(references()).map(|name| name.experiment.as_str()).collect();
-    let (points, cases) = points_of(folder, quick, &named, &[])?;
+    let named: BTreeSet<String> = names(references()).map(|name| name.experiment.clone()).collect();
+    let (points, cases) = points_of(folder, quick, &named, &|_, _, _| true, &[])?;
     for name in names(references()) {
         let cases = cases.get(&name.experiment).map_or(&[][..], Vec::as_slice);
         let star = name.point.iter().any(|one| one == "*");
@@ -250,21 +283,18 @@ fn check(folder: &Folder, rows: &[Row], quick: bool) -> Result<usize, String> {
         }
     }
     let file: File = toml::from_str(folder.rows).map_err(|error| error.to_string())?;
-    match file.experiment.keys().find(|name| !named.contains(name.as_str())) {
+    match file.experiment.keys().find(|name| !named.contains(*name)) {
         Some(name) => Err(format!("no row names experiment.{name}; leave it out")),
         None => Ok(points.len()),
     }
 }
 
 /// The formulas of all rows.
-fn formulas(rows: &[Row]) -> Result<Vec<RowFormula<'_>>, String> {
-    let functions = FUNCTIONS.map(|(name, _)| name);
+fn formulas<'a>(rows: &'a [Row], definitions: &Definitions) -> Result<Vec<RowFormula<'a>>, String> {
     let read = |row: &Row, text: &str| {
-        Formula::of_suite(text, &functions)
-            .map_err(|why| format!("row {}: formula {text:?} {why}", row.id))
+        formula(text, definitions).map_err(|why| format!("row {}: formula {text:?} {why}", row.id))
     };
-    let of = |row| -> Result<RowFormula<'_>, String> {
-        let row: &Row = row;
+    let of = |row: &'a Row| -> Result<RowFormula<'a>, String> {
         let text = row.formula.as_ref();
         let text = text.ok_or_else(|| format!("row {} has no formula; write one", row.id))?;
         let mut remark = Vec::new();
@@ -277,6 +307,25 @@ fn formulas(rows: &[Row]) -> Result<Vec<RowFormula<'_>>, String> {
         Ok(RowFormula { row, formula: read(row, text)?, remark })
     };
     rows.iter().map(of).collect()
+}
+
+/// One formula, with what is defined.
+fn formula(text: &str, definitions: &Definitions) -> Result<Formula, String> {
+    read(Formula::of_suite, text, definitions)
+}
+
+/// One that may be a list.
+fn list_formula(text: &str, definitions: &Definitions) -> Result<Formula, String> {
+    read(Formula::list_of_suite, text, definitions).map_err(|why| format!("{text} {why}"))
+}
+
+fn read(
+    how: fn(&str, FunctionNames<'_>) -> Result<Formula, String>,
+    text: &str,
+    definitions: &Definitions,
+) -> Result<Formula, String> {
+    let (numbers, lists) = (FUNCTIONS.map(|(name, _)| name), LISTS.map(|(name, _)| name));
+    how(&definitions.expand(text)?, FunctionNames { numbers: &numbers, lists: &lists })
 }
 
 /// The runs that formulas name.
@@ -292,36 +341,43 @@ fn lay_out(
     further: &[(String, String)],
 ) -> Result<(Vec<Point>, Cases), String> {
     let names = || names(references.iter().copied());
-    let named: BTreeSet<&str> = names().map(|name| name.experiment.as_str()).collect();
-    let (mut points, cases) = points_of(folder, quick, &named, further)?;
-    let is = |point: &Point, name: &RunName| {
-        let has = |one: &String| one == "*" || point.tags.contains(one);
-        name.experiment == point.experiment && name.point.iter().all(has)
+    let named: BTreeSet<String> = names().map(|name| name.experiment.clone()).collect();
+    // Further settings need not suit the others.
+    let is_named = |experiment: &str, case: &str, cases: &[String]| {
+        names().filter(|name| name.experiment == experiment).any(|name| {
+            let mut own = name.point.iter().filter(|one| *one == "*" || cases.contains(one));
+            own.clone().next().is_none() || own.any(|one| one == "*" || one == case)
+        })
     };
-    points.retain(|point| names().any(|name| is(point, name)));
+    let (mut points, cases) = points_of(folder, quick, &named, &is_named, further)?;
+    points.retain(|point| names().any(|name| name.covers(&point.experiment, &point.tags)));
     Ok((points, cases))
 }
 
-/// The points of these experiments with further settings, and the cases of each.
+/// Whether a case of an experiment, which has these cases, is wanted.
+type WantsCase<'a> = &'a dyn Fn(&str, &str, &[String]) -> bool;
+
+/// The points of these experiments and cases with further settings, and the cases of each.
 fn points_of(
     folder: &Folder,
     quick: bool,
-    named: &BTreeSet<&str>,
+    named: &BTreeSet<String>,
+    wants: WantsCase<'_>,
     further: &[(String, String)],
 ) -> Result<(Vec<Point>, Cases), String> {
     let file: File = toml::from_str(folder.rows).map_err(|error| format!("rows.toml: {error}"))?;
-    if let Some(name) = named.iter().find(|name| !file.experiment.contains_key(**name)) {
+    if let Some(name) = named.iter().find(|name| !file.experiment.contains_key(name.as_str())) {
         let known: Vec<&str> = file.experiment.keys().map(String::as_str).collect();
         return Err(format!("there is no experiment {name:?}; write one of {}", known.join(", ")));
     }
     let (mut points, mut cases) = (Vec::new(), BTreeMap::new());
     for (name, experiment) in file.experiment {
-        if !named.contains(name.as_str()) {
+        if !named.contains(&name) {
             continue;
         }
         let none = Case::default();
-        let all = experiment.cases.iter().map(Some);
-        for case in all.chain(experiment.cases.is_empty().then_some(None)) {
+        let all = experiment.cases.iter().filter(|case| wants(&name, case, &experiment.cases));
+        for case in all.map(Some).chain(experiment.cases.is_empty().then_some(None)) {
             let known = case.map_or(Some(&none), |case| file.case.get(case));
             let known = known.ok_or_else(|| {
                 let case = case.map_or("", String::as_str);
@@ -443,9 +499,8 @@ fn chosen<'a>(
     name: &RunName,
 ) -> Result<usize, String> {
     let own = points.enumerate().filter(|(_, (of, _))| *of == name.experiment);
-    let is = |tags: &[String]| name.point.iter().all(|one| tags.contains(one));
     let found: Vec<usize> =
-        own.clone().filter(|(_, (_, tags))| is(tags)).map(|(at, _)| at).collect();
+        own.clone().filter(|(_, (of, tags))| name.covers(of, tags)).map(|(at, _)| at).collect();
     match found[..] {
         [at] => Ok(at),
         _ => {
@@ -532,6 +587,34 @@ impl Experiments for Results {
     fn function(&self, name: &str) -> Option<NamedFunction> {
         FUNCTIONS.iter().find(|(known, _)| *known == name).map(|(_, function)| *function)
     }
+
+    fn list_function(&self, name: &str) -> Option<NamedList> {
+        LISTS.iter().find(|(known, _)| *known == name).map(|(_, function)| *function)
+    }
+}
+
+impl Results {
+    /// What a formula comes to, for pictures; `None` if it is of runs that are not there.
+    ///
+    /// # Panics
+    /// If it cannot be understood: it is part of the program.
+    pub fn number(&self, text: &str) -> Option<f64> {
+        let formula = formula(text, &self.definitions).unwrap_or_else(|why| panic!("{text} {why}"));
+        Some(formula.value(self, &[]).ok()?.value)
+    }
+
+    /// Likewise a list; empty if it is of something that is not there.
+    fn list(&self, text: &str) -> Vec<f64> {
+        let formula = list_formula(text, &self.definitions).unwrap_or_else(|why| panic!("{why}"));
+        formula.list(self).unwrap_or_default()
+    }
+
+    /// Records of a point of an experiment, seed by seed.
+    pub fn records(&self, experiment: &str, point: &[&str]) -> Option<&[RunRecord]> {
+        let point = point.iter().map(ToString::to_string).collect();
+        let name = RunName { experiment: experiment.into(), point };
+        Some(self.runs(Some(&name)).ok()?.records)
+    }
 }
 
 impl RowFormula<'_> {
@@ -569,9 +652,23 @@ impl RowFormula<'_> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::folder::FOLDERS;
+
+    /// The scenario of one point with further settings, as it is run.
+    pub(crate) fn scenario(
+        folder: &Folder,
+        experiment: &str,
+        tag: &str,
+        further: &[(String, String)],
+    ) -> Scenario {
+        let named = BTreeSet::from([experiment.to_string()]);
+        let laid_out = points_of(folder, false, &named, &|_, case, _| case == tag, further);
+        let (points, _) = laid_out.unwrap_or_else(|why| panic!("{why}"));
+        let point = points.into_iter().find(|point| point.tags.iter().any(|one| one == tag));
+        point.unwrap_or_else(|| panic!("{experiment}[{tag}] is there")).scenario
+    }
 
     #[test]
     fn every_row_of_a_folder_has_a_formula_whose_runs_exist() {
@@ -590,9 +687,9 @@ mod tests {
     /// Reading 5 of homa: arrivals for 1 ms, runs of three times that, a tenth of it if quick. Readings of rdma: PowerTCP bounded.
     #[test]
     fn a_quick_run_is_shorter_and_an_experiment_overrides_its_cases() {
-        let laid_out = |suite, experiment, quick| {
-            let named = BTreeSet::from([experiment]);
-            let points = points_of(Folder::of(suite), quick, &named, &[]);
+        let laid_out = |suite, experiment: &str, quick| {
+            let named = BTreeSet::from([experiment.to_string()]);
+            let points = points_of(Folder::of(suite), quick, &named, &|_, _, _| true, &[]);
             points.unwrap_or_else(|why| panic!("{suite}: {why}")).0
         };
         for (quick, us) in [(false, 3_000), (true, 300)] {
@@ -608,6 +705,16 @@ mod tests {
         assert_eq!([bound("two"), bound("two-bounded")], [false, true]);
         let tags: Vec<_> = laid_out("rdma", "loss", false).into_iter().map(|p| p.tags).collect();
         assert_eq!((tags.len(), &tags[4]), (9, &vec!["irn".to_string(), "0.001".into()]));
+    }
+
+    #[test]
+    fn only_points_that_a_formula_names_are_run() {
+        let mut rows = crate::rows("ndp");
+        rows.retain(|row| row.id == "incast-last-48");
+        let seen = laid_out::scenarios(|| {
+            measure(Folder::of("ndp"), &rows, &Cores::new(&|_, _| {}), true);
+        });
+        assert_eq!(seen.scenarios, 1);
     }
 
     fn changed(suite: &'static str, from: &str, to: &str) -> String {

@@ -24,7 +24,7 @@ macro_rules! folder {
 }
 
 /// All of them.
-pub(crate) static FOLDERS: [Folder; 7] = [
+pub(crate) static FOLDERS: [Folder; 9] = [
     folder!(
         "htsim": "lone-1.cm", "lone-45.cm", "lone-100.cm", "lone-300.cm", "incast-12.cm", "incast-48.cm", "incast-100.cm",
         "permutation-128.cm"
@@ -43,6 +43,13 @@ pub(crate) static FOLDERS: [Folder; 7] = [
         "one-40.csv", "one-50.csv", "many-20.csv", "many-30.csv", "many-40.csv", "many-50.csv"
     ),
     folder!("hostcc": "testbed.toml", "rpcs.toml", "pictures.toml", "sensitivity.toml"),
+    folder!(
+        "pcc-dilemma": "ndp.toml", "homa.toml", "expresspass.toml", "aeolus.toml", "hpcc.toml", "dcqcn.toml"
+    ),
+    folder!(
+        "tcp-nv": "table.toml", "router.toml", "rack.toml", "pause.toml", "sort.toml", "mixed.toml", "reverse.toml",
+        "lone.toml", "pacing.toml", "short.toml", "unfair.toml", "range.toml", "hosts.toml"
+    ),
 ];
 
 impl Folder {

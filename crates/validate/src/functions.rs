@@ -3,11 +3,21 @@
 use crate::bench::mean;
 use crate::order::Samples;
 use crate::signals::WRITE_US;
-use forebay_study::formula::NamedFunction;
+use forebay_study::formula::{NamedFunction, NamedList};
 
 /// Each with its name.
-pub(crate) const FUNCTIONS: [(&str, NamedFunction); 4] =
-    [("converged", converged), ("middle", middle), ("by_rule", by_rule), ("recovery", recovery)];
+pub(crate) const FUNCTIONS: [(&str, NamedFunction); 7] = [
+    ("by_rule", by_rule),
+    ("converged", converged),
+    ("largest_change", largest_change),
+    ("mean_ticks", mean_ticks),
+    ("median", median),
+    ("middle", middle),
+    ("recovery", recovery),
+];
+
+/// Those that make a list.
+pub(crate) const LISTS: [(&str, NamedList); 1] = [("alone", alone)];
 
 /// Spans in a row whose mean share has to be even, and how far from a half it may be.
 const SPANS: usize = 10;
@@ -92,6 +102,61 @@ fn recovery(lists: &[Vec<f64>]) -> f64 {
     Samples::new(onsets.filter_map(of_one).collect()).percentile(5000).value
 }
 
+/// Mean of times in ms as a clock that ticks every ms has them: never less than one tick. Source: `tcp_info` of Linux 2.6.34, as read by
+/// `validation/tcp-nv/rows.toml`.
+fn mean_ticks(lists: &[Vec<f64>]) -> f64 {
+    let [times] = lists else {
+        panic!("mean_ticks is of one list, and has {}", lists.len());
+    };
+    times.iter().map(|ms| ms.max(1.0)).sum::<f64>() / times.len() as f64
+}
+
+/// The middle value; of an even number of values the mean of the two in the middle.
+fn median(lists: &[Vec<f64>]) -> f64 {
+    let mut values = lists.concat();
+    values.sort_by(f64::total_cmp);
+    let half = values.len() / 2;
+    match values.len() % 2 {
+        0 => (values[half - 1] + values[half]) / 2.0,
+        _ => values[half],
+    }
+}
+
+/// The largest change from the first value, up or down, per cent.
+fn largest_change(lists: &[Vec<f64>]) -> f64 {
+    let values = lists.concat();
+    let changes = values.iter().map(|one| (one / values[0] - 1.0) * 100.0);
+    changes.max_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap_or(f64::NAN)
+}
+
+/// Hosts of a rack, payload and all else of a full packet on the wire in bytes, rate in bit/s and delay in s of every link: the fabric of
+/// `validation/pcc-dilemma`.
+const RACK: f64 = 16.0;
+const PAYLOAD: f64 = 1_460.0;
+const AROUND: f64 = 40.0 + 38.0;
+const LINE: f64 = 100e9;
+const DELAY: f64 = 1e-6;
+
+/// Time that the packets of each flow take on the empty path at line rate, s. The lists are sizes, and numbers of the sending and the receiving
+/// host. Source: our reading 9 of `validation/pcc-dilemma/rows.toml`.
+fn alone(lists: &[Vec<f64>]) -> Vec<f64> {
+    let [sizes, sources, destinations] = lists else {
+        panic!("alone is of sizes and two lists of hosts, and has {} lists", lists.len());
+    };
+    let rack = |host: &f64| (host / RACK).floor();
+    let hosts = sources.iter().zip(destinations);
+    let one = |(size, (src, dst)): (&f64, (&f64, &f64))| {
+        let links = if rack(src) == rack(dst) { 2.0 } else { 4.0 };
+        let tx = |payload: f64| (payload + AROUND) * 8.0 / LINE;
+        let full = ((size - 1.0) / PAYLOAD).floor();
+        let last = size - full * PAYLOAD;
+        // Behind full packets a shorter last one waits at every link.
+        let each = tx(if full > 0.0 { PAYLOAD } else { last });
+        full * tx(PAYLOAD) + (links - 1.0) * each + tx(last) + links * DELAY
+    };
+    sizes.iter().zip(hosts).map(one).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,6 +195,25 @@ mod tests {
     fn the_middle_leaves_out_the_first_and_the_last_quarter() {
         let lists = [vec![0.0, 1.0, 2.0, 3.0, 4.0], vec![9.0, 2.0, 4.0, 9.0, 9.0], vec![4.0]];
         assert_eq!(middle(&lists), 3.0);
+    }
+
+    /// Four links of 1 us, and 123.04 ns for each packet of 1,538 B.
+    #[test]
+    fn a_packet_across_racks_takes_four_links() {
+        let of = |size: f64, dst: f64| alone(&[vec![size], vec![0.0], vec![dst]])[0];
+        assert!((of(1460.0, 16.0) - 4.49216e-6).abs() < 1e-12);
+        assert!((of(3.0 * 1460.0, 16.0) - 4.73824e-6).abs() < 1e-12);
+        assert!((of(1460.0, 15.0) - 2.24608e-6).abs() < 1e-12);
+        // A lone byte is 79 B on the wire, at each of four links.
+        assert!((of(1.0, 16.0) - 4.02528e-6).abs() < 1e-12);
+    }
+
+    #[test]
+    fn medians_changes_and_ticks_are_those_of_their_words() {
+        assert_eq!(median(&[vec![4.0, 1.0], vec![2.0, 9.0]]), 3.0);
+        assert_eq!(median(&[vec![4.0, 1.0, 2.0]]), 2.0);
+        assert_eq!(largest_change(&[vec![2.0, 2.5, 1.0]]), -50.0);
+        assert_eq!(mean_ticks(&[vec![0.25, 3.0]]), 2.0);
     }
 
     #[test]

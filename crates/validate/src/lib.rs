@@ -13,6 +13,7 @@ mod carc;
 mod chart;
 mod credits;
 mod curves;
+mod define;
 mod dilemma;
 mod drawing;
 mod experiments;
@@ -129,9 +130,10 @@ fn suite(name: &str) -> Suite {
             sensitivity: None,
         },
         "tcp-nv" => Suite {
-            rows: include_str!("../../../validation/tcp-nv/rows.toml"),
+            rows: Folder::of(name).rows,
             measure: Measure::Code(|cores, part, quick, draw| {
-                let measured = tcp_nv::measure(cores, part, quick);
+                let rows = rows_of(&whole_name("tcp-nv", part));
+                let measured = tcp_nv::measure(cores, &rows, quick);
                 let pictures = drawn(draw, || tcp_nv::pictures(&measured, part));
                 (measured, pictures)
             }),
@@ -161,8 +163,10 @@ fn suite(name: &str) -> Suite {
             sensitivity: Some(hiercc::sensitivity),
         },
         "pcc-dilemma" => Suite {
-            rows: include_str!("../../../validation/pcc-dilemma/rows.toml"),
-            measure: Measure::Code(dilemma::measure),
+            rows: Folder::of(name).rows,
+            measure: Measure::Code(|cores, part, quick, draw| {
+                dilemma::measure(cores, &rows_of(&whole_name("pcc-dilemma", part)), quick, draw)
+            }),
             parts: dilemma::parts,
             part_of: dilemma::part_of,
             sensitivity: Some(dilemma::sensitivity),
@@ -202,6 +206,11 @@ fn data(name: &str, parts: fn() -> Vec<&'static str>, pictures: fn() -> Pictures
         part_of: |row| row.figure.split('-').next().unwrap_or(&row.figure),
         sensitivity: None,
     }
+}
+
+/// A suite, or a part of it, as [`split`] reads it.
+fn whole_name(suite: &str, part: Option<&str>) -> String {
+    part.map_or(suite.into(), |part| format!("{suite}/{part}"))
 }
 
 fn drawn(draw: bool, pictures: impl FnOnce() -> Pictures) -> Pictures {

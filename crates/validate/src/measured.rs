@@ -137,11 +137,6 @@ impl MeasuredRows {
         of.filter_map(|id| Some((id.as_str(), self.number(id)?)))
     }
 
-    /// The values under other ids; those for which there is none are left out.
-    pub fn renamed(self, name: impl Fn(String) -> Option<String>) -> Self {
-        Self(self.0.into_iter().filter_map(|(id, found)| Some((name(id)?, found))).collect())
-    }
-
     /// Enters all values of another.
     pub fn extend(&mut self, other: Self) {
         other.0.into_iter().for_each(|(id, found)| self.enter(id, found));

@@ -27,11 +27,6 @@ impl Samples {
         self.0.len()
     }
 
-    /// How many of them lie beyond a percentile, on its thin side.
-    pub fn beyond(&self, per_10_000: u32) -> usize {
-        beyond(self.0.len(), per_10_000)
-    }
-
     /// Nearest-rank percentile, `per_10_000` from 1 to 9,999. Its interval runs between two order statistics: how many samples
     /// lie below the true percentile is binomial, whatever they are distributed like. An end beyond the samples is infinite.
     pub fn percentile(&self, per_10_000: u32) -> Percentile {

@@ -1,11 +1,11 @@
 //! Columns: lists of numbers of runs, by name.
 
 use forebay_record::columns::{memory_columns, memory_numbers};
-use forebay_record::{CollectiveRow, FlowRow, PortRow, RpcRow, RunRecord};
+use forebay_record::{CollectiveRow, ConnectionRow, FlowRow, PortRow, RunRecord, Series};
 use forebay_scenario::expect::{Condition, Operand};
 use forebay_scenario::plan::matches;
 use forebay_sim::{Inspection, PortState, SenderState};
-use forebay_units::Time;
+use forebay_units::{Bytes, Time};
 use std::cmp::Ordering;
 
 /// How things stood in one simulation when its measured part began, at some looks, and at its end.
@@ -28,12 +28,16 @@ pub struct Window {
 pub enum Column {
     /// `flows.NAME`: flows with an end that began after the warm-up.
     Flows(&'static str),
-    /// `port(NODE->PEER).NAME`: over the whole run. `*` stands for an index.
+    /// `rpcs.NAME`: RPCs that were issued after the warm-up and are over.
+    Rpcs(&'static str),
+    /// `connections.NAME`: connections of RPCs, after the warm-up.
+    Connections(&'static str),
+    /// `port(NODE->PEER).NAME`: over the whole run. `*` stands for an index, and alone for all ports.
     Port(String, &'static str),
     /// `memory(HOST).NAME`: a column of `memory.csv`, of hosts whose path to memory is modelled.
     Memory(String, &'static str),
-    /// `rpcs.NAME`: RPCs that completed and were issued after the warm-up.
-    Rpcs(&'static str),
+    /// `series(NAME)`: samples of all series of this name over the whole run. `*` stands for an index.
+    WholeSeries(String),
     /// `window.seconds`: length of the measured part, one number.
     Seconds,
     /// `window.flows.NAME`: flows that are not over at the end, in the measured part.
@@ -42,26 +46,42 @@ pub enum Column {
     WindowPort(String, &'static str),
     /// `window.host(NAME).NAME`: in the measured part.
     WindowHost(String, &'static str),
-    /// `window.series(NAME)`: samples of a series in the measured part.
+    /// `window.series(NAME)`: samples of all series of this name in the measured part.
     Series(String),
-    /// `window.times(NAME)`: seconds at which a series was sampled in the measured part.
+    /// `window.times(NAME)`: seconds of these samples.
     Times(String),
+    /// `window.means(NAME)`: mean of each of these series in the measured part.
+    Means(String),
     /// `looks.port(NODE->PEER).NAME` or `looks.ports.NAME`: at each look, ports within it.
     LookPort(String, &'static str),
     /// `looks.host(NAME).NAME`: at each look, hosts within it.
     LookHost(String, &'static str),
+    /// `looks.seconds`: from the end of the warm-up to each look.
+    LookSeconds,
 }
 
 /// A pattern that all ports match.
-const ALL_PORTS: &str = "";
+const ALL_PORTS: &str = "*";
 
 type Of<T> = (&'static str, fn(&T) -> u64);
 
 /// Of a flow and the end of its run.
 type OfFlow = (&'static str, fn(&FlowRow, Time) -> f64);
 
+/// Of a connection.
+type OfConnection = (&'static str, fn(&ConnectionRow) -> f64);
+
+/// Of an RPC that is over: its latency.
+const RPCS: [&str; 1] = ["latency_us"];
+
+/// Of connections of RPCs.
+const CONNECTIONS: [OfConnection; 1] = [
+    // Requests and responses in order at their ends.
+    ("delivered_bytes", |of| (of.request_bytes.get() + of.response_bytes.get()) as f64),
+];
+
 /// Of flows.
-const FLOWS: [OfFlow; 7] = [
+const FLOWS: [OfFlow; 11] = [
     // FCT; of a flow that is not over, its age.
     ("elapsed_s", elapsed),
     // FCT of the same flow alone.
@@ -69,11 +89,17 @@ const FLOWS: [OfFlow; 7] = [
     ("slowdown", |flow, end| {
         flow.slowdown().unwrap_or_else(|| elapsed(flow, end) / flow.ideal.as_secs_f64())
     }),
+    // When the receiver had all of it; the end of the run if it had not.
+    ("delivered_s", |flow, end| flow.delivered.unwrap_or(end).as_secs_f64()),
     // When the sender had its last ACK; infinite if it has not.
     ("acked_at_s", |flow, _| flow.acked.map_or(f64::INFINITY, Time::as_secs_f64)),
     ("start_s", |flow, _| flow.start.as_secs_f64()),
     ("size_bytes", |flow, _| flow.size.get() as f64),
     ("retransmits", |flow, _| f64::from(flow.retransmits)),
+    ("timeouts", |flow, _| f64::from(flow.timeouts)),
+    // Numbers of the hosts, from 0.
+    ("src", |flow, _| f64::from(flow.src)),
+    ("dst", |flow, _| f64::from(flow.dst)),
 ];
 
 fn elapsed(flow: &FlowRow, end: Time) -> f64 {
@@ -81,21 +107,19 @@ fn elapsed(flow: &FlowRow, end: Time) -> f64 {
 }
 
 /// Of ports over the whole run.
-const PORTS: [Of<PortRow>; 8] = [
+const PORTS: [Of<PortRow>; 11] = [
     ("max_queue_bytes", |port| port.max_queue.get()),
     ("tx_packets", |port| port.tx_packets),
     ("tx_bytes", |port| port.tx_bytes.get()),
     ("dropped_packets", |port| port.dropped_packets),
+    ("dropped_bytes", |port| port.dropped_bytes.get()),
+    // Of these packets, those that a marking rule dropped since they were not ECN-capable.
+    ("dropped_unscheduled", |port| port.dropped_unscheduled),
+    ("lost_packets", |port| port.lost_packets),
     ("marked_packets", |port| port.marked_packets),
     ("trimmed_packets", |port| port.trimmed_packets),
     ("pause_frames_sent", |port| port.pause_frames_sent),
     ("lossless_drops", |port| port.lossless_drops),
-];
-
-/// Of RPCs that completed.
-const RPCS: [(&str, fn(&RpcRow) -> f64); 1] = [
-    // From the request's hand-over to the response.
-    ("latency_us", |rpc| rpc.latency().map_or(f64::NAN, |latency| latency.as_ps() as f64 / 1e6)),
 ];
 
 /// Counters of ports, since the end of the warm-up.
@@ -135,7 +159,8 @@ fn read<T: Copy>(table: &[(&'static str, T)], name: &str) -> Option<T> {
 
 /// Whether all conditions hold for a flow between these hosts.
 pub(super) fn chosen_flow(conditions: &[Condition], flow: &FlowRow, hosts: &[String]) -> bool {
-    conditions.iter().all(|condition| holds(condition, flow, hosts))
+    let ends = (flow.src, flow.dst);
+    conditions.iter().all(|one| holds(one, (flow.size, flow.start), flow.traffic, ends, hosts))
 }
 
 /// Whether all conditions hold for a collective. None that is about hosts does.
@@ -155,16 +180,23 @@ pub(crate) fn is_by_host(condition: &Condition) -> bool {
     matches!(condition.value, Operand::Source(_) | Operand::Destination(_))
 }
 
-fn holds(condition: &Condition, flow: &FlowRow, hosts: &[String]) -> bool {
+/// Whether a condition holds for what has this size and start, is of this traffic and goes from one host to another.
+fn holds(
+    condition: &Condition,
+    (size, start): (Bytes, Time),
+    traffic: u16,
+    (src, dst): (u32, u32),
+    hosts: &[String],
+) -> bool {
     let named = |pattern: &str, host: u32| {
         if matches(pattern, &hosts[host as usize]) { Ordering::Equal } else { Ordering::Less }
     };
     condition.operator.holds(match &condition.value {
-        Operand::Size(size) => flow.size.cmp(size),
-        Operand::Start(start) => flow.start.cmp(start),
-        Operand::Traffic(traffic) => u64::from(flow.traffic).cmp(traffic),
-        Operand::Source(pattern) => named(pattern, flow.src),
-        Operand::Destination(pattern) => named(pattern, flow.dst),
+        Operand::Size(of) => size.cmp(of),
+        Operand::Start(of) => start.cmp(of),
+        Operand::Traffic(of) => u64::from(traffic).cmp(of),
+        Operand::Source(pattern) => named(pattern, src),
+        Operand::Destination(pattern) => named(pattern, dst),
     })
 }
 
@@ -176,11 +208,15 @@ impl Column {
         let host = |name: &str| HOSTS.into_iter().find(|known| *known == name);
         Some(match steps[..] {
             [("flows", None), (name, None)] => Self::Flows(named(&FLOWS, name)?),
+            [("rpcs", None), (name, None)] => {
+                Self::Rpcs(RPCS.into_iter().find(|known| *known == name)?)
+            }
+            [("connections", None), (name, None)] => Self::Connections(named(&CONNECTIONS, name)?),
             [("port", Some(of)), (name, None)] => Self::Port(of.into(), named(&PORTS, name)?),
             [("memory", Some(of)), (name, None)] => {
                 Self::Memory(of.into(), memory_columns().find(|known| *known == name)?)
             }
-            [("rpcs", None), (name, None)] => Self::Rpcs(named(&RPCS, name)?),
+            [("series", Some(of))] => Self::WholeSeries(of.into()),
             [("window", None), ("seconds", None)] => Self::Seconds,
             [("window", None), ("flows", None), (name, None)] => {
                 Self::WindowFlows(named(&SENDERS, name)?)
@@ -193,6 +229,8 @@ impl Column {
             }
             [("window", None), ("series", Some(of))] => Self::Series(of.into()),
             [("window", None), ("times", Some(of))] => Self::Times(of.into()),
+            [("window", None), ("means", Some(of))] => Self::Means(of.into()),
+            [("looks", None), ("seconds", None)] => Self::LookSeconds,
             [("looks", None), ("port", Some(of)), (name, None)] => {
                 let known = named(&STATES, name).or_else(|| named(&COUNTERS, name));
                 Self::LookPort(of.into(), known?)
@@ -216,16 +254,19 @@ impl Column {
         let hosts = HOSTS.join(" | ");
         [
             format!("flows.({})", names(&mut FLOWS.iter().map(|row| row.0))),
+            format!("rpcs.({})", RPCS.join(" | ")),
+            format!("connections.({})", names(&mut CONNECTIONS.iter().map(|row| row.0))),
             format!("port(NODE->PEER).({})", names(&mut PORTS.iter().map(|row| row.0))),
             "memory(HOST).COLUMN of memory.csv".into(),
-            format!("rpcs.({})", names(&mut RPCS.iter().map(|row| row.0))),
+            "series(NAME)".into(),
             "window.seconds".into(),
             format!("window.flows.({})", names(&mut SENDERS.iter().map(|row| row.0))),
             format!("window.port(NODE->PEER).({counters})"),
             format!("window.host(HOST).({hosts})"),
-            "window.(series | times)(NAME)".into(),
+            "window.(series | times | means)(NAME)".into(),
             format!("looks.(port(NODE->PEER) | ports).({states} | {counters})"),
             format!("looks.host(HOST).({hosts})"),
+            "looks.seconds".into(),
         ]
         .join(", ")
     }
@@ -237,12 +278,17 @@ impl Column {
 
     /// Whether conditions can choose among its rows.
     pub(super) fn is_of_flows(&self) -> bool {
-        matches!(self, Self::Flows(_) | Self::WindowFlows(_))
+        use Column::{Connections, Flows, Rpcs, WindowFlows};
+        matches!(self, Flows(_) | Rpcs(_) | Connections(_) | WindowFlows(_))
     }
 
     /// Whether it needs more than the record of a run: how things were at the end of the warm-up or at a look.
     pub(super) fn needs_window(&self) -> bool {
-        !matches!(self, Self::Flows(_) | Self::Port(..) | Self::Memory(..) | Self::Rpcs(_))
+        use Column::{Connections, Flows, Memory, Port, Rpcs, WholeSeries};
+        !matches!(
+            self,
+            Flows(_) | Rpcs(_) | Connections(_) | Port(..) | Memory(..) | WholeSeries(_)
+        )
     }
 
     /// The values of one run. The error says what the run does not have.
@@ -267,21 +313,35 @@ impl Column {
                 // None is a list, too: of no flows.
                 return Ok(flows.map(|flow| of(flow, run.end)).collect());
             }
+            Self::Rpcs(_) => {
+                let of = run.rpcs.iter().filter(|rpc| rpc.issued >= warmup);
+                let kept = of.filter(|rpc| {
+                    let of = &run.connections[rpc.connection as usize];
+                    let (what, ends) = ((rpc.request, rpc.issued), (of.client, of.server));
+                    rows.iter().all(|one| holds(one, what, of.traffic, ends, &run.hosts))
+                });
+                let over = kept.filter_map(|rpc| rpc.latency());
+                return Ok(over.map(|latency| latency.as_ps() as f64 / 1e6).collect());
+            }
+            Self::Connections(name) => {
+                let value = read(&CONNECTIONS, name).expect("it was named from the table");
+                let kept = run.connections.iter().filter(|of| {
+                    let (what, ends) = ((of.request_bytes, of.start), (of.client, of.server));
+                    rows.iter().all(|one| holds(one, what, of.traffic, ends, &run.hosts))
+                });
+                return Ok(kept.map(value).collect());
+            }
             Self::Port(pattern, name) => {
                 let of = read(&PORTS, name).expect("it was named from the table");
-                let is =
-                    |port: &&PortRow| matches(pattern, &format!("{}->{}", port.node, port.peer));
+                let is = |port: &&PortRow| {
+                    pattern == ALL_PORTS
+                        || matches(pattern, &format!("{}->{}", port.node, port.peer))
+                };
                 run.ports.iter().filter(is).map(|port| of(port) as f64).collect()
             }
             Self::Memory(pattern, name) => {
                 let hosts = run.memory.iter().filter(|row| matches(pattern, &row.host));
                 hosts.flat_map(|row| memory_numbers(name, run, row)).collect()
-            }
-            Self::Rpcs(name) => {
-                let of = read(&RPCS, name).expect("it was named from the table");
-                let late = |rpc: &&RpcRow| rpc.issued >= warmup && rpc.latency().is_some();
-                // None is a list, too: of no RPCs.
-                return Ok(run.rpcs.iter().filter(late).map(of).collect());
             }
             Self::Seconds => vec![window()?.seconds],
             Self::WindowFlows(name) => {
@@ -297,13 +357,28 @@ impl Column {
             }
             Self::WindowPort(pattern, name) => window()?.ports(&window()?.after, pattern, name),
             Self::WindowHost(pattern, name) => window()?.hosts(&window()?.after, pattern, name),
+            Self::WholeSeries(name) => {
+                series(run, name).flat_map(|series| series.values.iter().copied()).collect()
+            }
             Self::Series(name) | Self::Times(name) => {
                 window()?;
-                let series = run.series.iter().find(|series| series.name == *name);
-                let points = series.map(|series| series.at.iter().zip(&series.values));
-                let late = points.into_iter().flatten().filter(|(at, _)| **at >= warmup);
                 let times = matches!(self, Self::Times(_));
-                late.map(|(at, value)| if times { at.as_secs_f64() } else { *value }).collect()
+                let late = series(run, name).flat_map(|series| late(series, warmup));
+                late.map(|(at, value)| if times { at } else { value }).collect()
+            }
+            Self::Means(name) => {
+                window()?;
+                let mean = |series| {
+                    let (sum, n) = late(series, warmup)
+                        .fold((0.0, 0.0), |(sum, n), (_, value)| (sum + value, n + 1.0));
+                    sum / n
+                };
+                series(run, name).map(mean).collect()
+            }
+            Self::LookSeconds => {
+                let window = window()?;
+                let since = |look: &Inspection| look.at.since(window.before.at).as_secs_f64();
+                window.looks.iter().map(since).collect()
             }
             Self::LookPort(pattern, name) => {
                 let window = window()?;
@@ -319,6 +394,17 @@ impl Column {
             false => Ok(found),
         }
     }
+}
+
+/// The series of a run of this name.
+fn series<'a>(run: &'a RunRecord, name: &'a str) -> impl Iterator<Item = &'a Series> {
+    run.series.iter().filter(move |series| matches(name, &series.name))
+}
+
+/// Its samples from the end of the warm-up on: seconds, value.
+fn late(series: &Series, warmup: Time) -> impl Iterator<Item = (f64, f64)> {
+    let points = series.at.iter().zip(&series.values).filter(move |(at, _)| **at >= warmup);
+    points.map(|(at, value)| (at.as_secs_f64(), *value))
 }
 
 impl Window {

@@ -1,7 +1,9 @@
 //! What a formula comes to.
 
 use super::columns::{Column, Window, chosen_collective, chosen_flow};
-use super::parse::{Formula, Function, NamedFunction, Quantity, Reduction, Reference, RunName};
+use super::parse::{
+    Formula, Function, NamedFunction, NamedList, Quantity, Reduction, Reference, RunName,
+};
 use crate::metrics;
 use forebay_record::{RunRecord, RunStart, Summary, jain};
 use forebay_scenario::expect::Condition;
@@ -43,6 +45,11 @@ pub trait Experiments {
 
     /// A function beyond the built-in ones.
     fn function(&self, name: &str) -> Option<NamedFunction>;
+
+    /// Such a function that makes a list.
+    fn list_function(&self, _: &str) -> Option<NamedList> {
+        None
+    }
 }
 
 /// The runs of one scenario.
@@ -182,6 +189,9 @@ impl Evaluation<'_> {
         if let Function::Each | Function::EachSeed = function {
             return self.each(function, &arguments[0]);
         }
+        if let Function::Worst = function {
+            return self.worst(arguments);
+        }
         let lists = arguments.iter().map(|one| Ok(self.value(one)?.into_list()));
         let mut lists = lists.collect::<Result<Vec<_>, NoValue>>()?;
         Ok(match function {
@@ -208,12 +218,48 @@ impl Evaluation<'_> {
                 self.beyond.set(Some(fewest));
                 Value::Number(value)
             }
+            Function::Ceil => match &mut lists[..] {
+                [list] => {
+                    list.iter_mut().for_each(|value| *value = value.ceil());
+                    match arguments[0].is_list() {
+                        true => Value::List(lists.swap_remove(0)),
+                        false => Value::Number(list[0]),
+                    }
+                }
+                _ => unreachable!("it was read with one argument"),
+            },
+            Function::NamedList(name) => {
+                let function = self.from.list_function(name);
+                Value::List(function.expect("it was read with its name")(&lists))
+            }
             Function::Named(name) => {
                 let function = self.from.function(name);
                 Value::Number(function.expect("it was read with its name")(&lists))
             }
-            Function::Each | Function::EachSeed => unreachable!("these were done above"),
+            Function::Each | Function::EachSeed | Function::Worst => {
+                unreachable!("these were done above")
+            }
         })
+    }
+
+    /// The largest, with the samples beyond its percentiles and not those of the others.
+    fn worst(&self, arguments: &[Formula]) -> Result<Value, NoValue> {
+        let mut worst: Option<(f64, Option<usize>)> = None;
+        for argument in arguments {
+            let beyond = Cell::new(None);
+            let own = Evaluation { beyond: &beyond, ..self.clone() };
+            let Value::Number(value) = own.value(argument)? else {
+                unreachable!("it was read with numbers")
+            };
+            if worst.is_none_or(|(largest, _)| value.total_cmp(&largest).is_ge()) {
+                worst = Some((value, beyond.get()));
+            }
+        }
+        let (value, beyond) = worst.unwrap_or((f64::NAN, None));
+        if let Some(beyond) = beyond {
+            self.beyond.set(Some(self.beyond.get().map_or(beyond, |fewest| fewest.min(beyond))));
+        }
+        Ok(Value::Number(value))
     }
 
     /// The formula for each case or seed.

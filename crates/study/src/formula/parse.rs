@@ -39,6 +39,14 @@ pub struct RunName {
     pub point: Vec<String>,
 }
 
+impl RunName {
+    /// Whether a point of an experiment may be the one that is meant.
+    pub fn covers(&self, experiment: &str, tags: &[String]) -> bool {
+        let is = |one: &String| one == "*" || tags.contains(one);
+        self.experiment == experiment && self.point.iter().all(is)
+    }
+}
+
 impl fmt::Display for RunName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.experiment)?;
@@ -54,6 +62,18 @@ pub(super) enum Quantity {
 
 /// What a function makes of lists, by its caller's name for it.
 pub type NamedFunction = fn(&[Vec<f64>]) -> f64;
+
+/// Likewise, where it makes a list.
+pub type NamedList = fn(&[Vec<f64>]) -> Vec<f64>;
+
+/// Names of a caller's functions.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FunctionNames<'a> {
+    /// Those that make a number.
+    pub numbers: &'a [&'a str],
+    /// Those that make a list.
+    pub lists: &'a [&'a str],
+}
 
 /// A function.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,8 +100,14 @@ pub enum Function {
     Each,
     /// The formula for each seed.
     EachSeed,
+    /// The largest of some numbers; how many samples it rests on is said of it alone.
+    Worst,
+    /// The next whole number, of a number or of each of a list.
+    Ceil,
     /// One of the caller's.
     Named(String),
+    /// One of the caller's that makes a list.
+    NamedList(String),
 }
 
 /// One number of many.
@@ -102,7 +128,7 @@ pub enum Reduction {
 }
 
 impl Function {
-    fn of(name: &str, named: &[&str]) -> Option<Self> {
+    fn of(name: &str, named: FunctionNames<'_>) -> Option<Self> {
         Some(match name {
             "mean" => Self::Reduce(Reduction::Mean),
             "sum" => Self::Reduce(Reduction::Sum),
@@ -119,7 +145,10 @@ impl Function {
             "given" => Self::Given,
             "each" => Self::Each,
             "each_seed" => Self::EachSeed,
-            _ if named.contains(&name) => Self::Named(name.into()),
+            "worst" => Self::Worst,
+            "ceil" => Self::Ceil,
+            _ if named.numbers.contains(&name) => Self::Named(name.into()),
+            _ if named.lists.contains(&name) => Self::NamedList(name.into()),
             _ => Self::Percentile(per_10_000(name.strip_prefix('p')?)?),
         })
     }
@@ -151,7 +180,7 @@ impl Formula {
     /// # Errors
     /// What cannot be understood, as the rest of a sentence that begins with the formula.
     pub fn of_run(text: &str) -> Result<Self, String> {
-        let formula = Self::read(text, false, &[])?;
+        let formula = Self::read(text, false, FunctionNames::default())?;
         if let Some(one) = formula.references().find(|one| one.needs_window()) {
             return Err(format!(
                 "has {}, which is known of the experiments of a suite only; write a metric or a column of flows",
@@ -165,7 +194,7 @@ impl Formula {
     ///
     /// # Errors
     /// As [`Formula::of_run`].
-    pub fn of_suite(text: &str, named: &[&str]) -> Result<Self, String> {
+    pub fn of_suite(text: &str, named: FunctionNames<'_>) -> Result<Self, String> {
         Self::read(text, true, named)
     }
 
@@ -173,12 +202,12 @@ impl Formula {
     ///
     /// # Errors
     /// As [`Formula::of_run`].
-    pub fn list_of_suite(text: &str, named: &[&str]) -> Result<Self, String> {
+    pub fn list_of_suite(text: &str, named: FunctionNames<'_>) -> Result<Self, String> {
         let formula = Self::parse(text, true, named)?;
         formula.shape().map(|_| formula)
     }
 
-    fn parse(text: &str, in_suite: bool, named: &[&str]) -> Result<Self, String> {
+    fn parse(text: &str, in_suite: bool, named: FunctionNames<'_>) -> Result<Self, String> {
         let mut reader = Reader { text, at: 0, in_suite, named };
         let formula = reader.comparison()?;
         reader.skip();
@@ -188,7 +217,7 @@ impl Formula {
         }
     }
 
-    fn read(text: &str, in_suite: bool, named: &[&str]) -> Result<Self, String> {
+    fn read(text: &str, in_suite: bool, named: FunctionNames<'_>) -> Result<Self, String> {
         let formula = Self::parse(text, in_suite, named)?;
         match formula.shape()? {
             Shape::Number => Ok(formula),
@@ -226,6 +255,11 @@ impl Formula {
         self.references().any(Reference::is_of_collectives)
     }
 
+    /// Whether it makes a list.
+    pub(super) fn is_list(&self) -> bool {
+        self.shape() == Ok(Shape::List)
+    }
+
     fn shape(&self) -> Result<Shape, String> {
         Ok(match self {
             Self::Number(_) => Shape::Number,
@@ -255,6 +289,15 @@ impl Formula {
                 };
                 match function {
                     Function::Reduce(_) | Function::Named(_) => Shape::Number,
+                    Function::NamedList(_) => Shape::List,
+                    Function::Worst => match shapes.contains(&Shape::List) {
+                        true => return Err("has worst(...) of a list; write max(...)".into()),
+                        false => Shape::Number,
+                    },
+                    Function::Ceil => match shapes[..] {
+                        [shape] => shape,
+                        _ => return Err("has ceil of several values; write one".into()),
+                    },
                     Function::Percentile(_) => one(Shape::List).map(|()| Shape::Number)?,
                     Function::Sorted => one(Shape::List).map(|()| Shape::List)?,
                     Function::Steps => one(Shape::List).map(|()| Shape::List)?,
@@ -293,7 +336,7 @@ struct Reader<'a> {
     text: &'a str,
     at: usize,
     in_suite: bool,
-    named: &'a [&'a str],
+    named: FunctionNames<'a>,
 }
 
 impl Reader<'_> {
@@ -437,7 +480,7 @@ impl Reader<'_> {
     fn name(&mut self) -> Result<Formula, String> {
         let begin = self.at;
         let first = self.word();
-        let is_column = !self.in_suite && matches!(first.as_str(), "port" | "memory");
+        let is_column = !self.in_suite && matches!(&*first, "port" | "memory" | "series");
         if self.rest().starts_with('(') && !is_column {
             return self.call(&first, begin);
         }
@@ -499,10 +542,13 @@ impl Reader<'_> {
     fn call(&mut self, name: &str, begin: usize) -> Result<Formula, String> {
         let Some(function) = Function::of(name, self.named) else {
             self.at = begin;
-            let all = "mean, sum, min, max, count, jain, sorted, abs, ln, steps, spells, item, given, each, each_seed, p50, p99, p999";
+            let all = "mean, sum, min, max, worst, count, jain, sorted, abs, ln, ceil, steps, spells, item, given, each, each_seed, p50, p99, p999";
             return Err(self.wrong(
                 &format!("has {name:?}, which is no function,"),
-                &format!("write one of {}", [&[all], self.named].concat().join(", ")),
+                &format!(
+                    "write one of {}",
+                    [&[all], self.named.numbers, self.named.lists].concat().join(", ")
+                ),
             ));
         };
         if !self.in_suite && function == Function::Each {

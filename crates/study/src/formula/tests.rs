@@ -1,5 +1,7 @@
 use super::*;
-use forebay_record::{FlowRow, MemoryRow, PortRow, RpcRow, RunRecord, RunStart};
+use forebay_record::{
+    ConnectionRow, FlowRow, MemoryRow, PortRow, Quantity, RpcRow, RunRecord, RunStart, Series,
+};
 use forebay_scenario::expect::Rows;
 use forebay_units::{Bytes, Span, Time};
 use std::sync::OnceLock;
@@ -25,6 +27,44 @@ fn flow(flow: u32, size: u64, fct_us: u64) -> FlowRow {
         retransmits: 0,
         timeouts: 0,
         gave_up: None,
+    }
+}
+
+/// Two samples.
+fn series(flow: u64, seed: u64) -> Series {
+    Series {
+        name: format!("flow {flow} host[0]->host[1] rate"),
+        quantity: Quantity::FlowRate,
+        unit: "gbps",
+        at: vec![Time::ZERO, Time::from_ps(1)],
+        values: vec![seed as f64, (10 * flow) as f64],
+    }
+}
+
+fn connection(traffic: u16, bytes: u64) -> ConnectionRow {
+    ConnectionRow {
+        traffic,
+        client: 0,
+        server: 1,
+        requests: 0,
+        responses: None,
+        start: Time::ZERO,
+        done: None,
+        request_bytes: Bytes::new(bytes),
+        response_bytes: Bytes::new(7),
+        credits: None,
+    }
+}
+
+/// One that is over after so many us.
+fn rpc(connection: u32, us: u64) -> RpcRow {
+    RpcRow {
+        connection,
+        request: Bytes::new(1000),
+        response: Bytes::new(7),
+        issued: Time::ZERO,
+        completed: Time::ZERO + Span::from_us(us),
+        ideal: Span::from_us(1),
     }
 }
 
@@ -66,6 +106,9 @@ impl Two {
                 max_queue: Bytes::new(9000 * seed),
                 ..PortRow::default()
             }],
+            series: (0..2).map(|i| series(i, seed)).collect(),
+            connections: (0..2).map(|i| connection(i, 100 * seed)).collect(),
+            rpcs: (0..2).map(|i| rpc(i, 5 * seed + u64::from(i))).collect(),
             end: Time::from_ps(1_000_000_000),
             ..RunRecord::default()
         };
@@ -99,10 +142,16 @@ impl Experiments for Two {
     fn function(&self, name: &str) -> Option<NamedFunction> {
         (name == "spread").then_some(|lists| lists[0].iter().sum::<f64>() - lists[1][0])
     }
+
+    fn list_function(&self, name: &str) -> Option<NamedList> {
+        (name == "doubled").then_some(|lists| lists[0].iter().map(|one| 2.0 * one).collect())
+    }
 }
 
+const NAMES: FunctionNames<'_> = FunctionNames { numbers: &["spread"], lists: &["doubled"] };
+
 fn value(text: &str, rows: Option<&str>) -> Result<FormulaValue, NoValue> {
-    let formula = Formula::of_suite(text, &["spread"]).unwrap_or_else(|why| panic!("{text} {why}"));
+    let formula = Formula::of_suite(text, NAMES).unwrap_or_else(|why| panic!("{text} {why}"));
     let rows = rows.map(|text| Rows::from(text.to_string()));
     formula.value(&Two::new(), rows.as_ref().map_or(&[], |rows| rows.conditions()))
 }
@@ -136,6 +185,17 @@ fn formulas_come_to_what_arithmetic_says() {
         ("max(incast[2].port(tor->host[*]).max_queue_bytes)", 18_000.0),
         ("incast[1].flows.slowdown.mean", 4.5),
         ("spread(incast[2].flows.slowdown, 3)", 4.0),
+        ("sum(doubled(incast[1].flows.slowdown))", 54.0),
+        ("worst(2, 1 + 4, 3)", 5.0),
+        ("ceil(7 / 2)", 4.0),
+        // Of 2, 4, 6, 3, 3, 9 over 4: 1, 1, 2, 1, 1, 3.
+        ("sum(ceil(incast[1].flows.slowdown / 4))", 9.0),
+        ("sum(incast[1].port(*).dropped_packets)", 3.0),
+        ("sum(incast[1].flows.dst)", 6.0),
+        ("max(incast[1].flows.delivered_s) * 1e6", 90.0),
+        // Samples of all series whose names match: 1, 0, 1, 10, and with the second seed 2, 0, 2, 10.
+        ("sum(incast[1].series(flow * host[0]->host[1] rate))", 26.0),
+        ("max(incast[1].series(flow 0 host[0]->host[1] rate))", 2.0),
     ] {
         let found = value(text, None).unwrap_or_else(|why| panic!("{text}: {why:?}"));
         assert!((found.value - expected).abs() < 1e-12, "{text}: {found:?}");
@@ -148,6 +208,36 @@ fn conditions_choose_flows_of_columns_and_metrics_alike() {
     assert_eq!(value("max(incast[1].flows.slowdown)", small).unwrap().value, 4.0);
     assert_eq!(value("incast[1].flows.slowdown.mean", small).unwrap().value, 3.0);
     assert_eq!(value("incast[1].total_losses", small).unwrap().value, 3.0);
+}
+
+#[test]
+fn a_list_of_a_callers_function_is_no_number() {
+    let why = Formula::of_suite("doubled(3)", NAMES).expect_err("it is a list");
+    assert!(why.contains("is a list; write"), "{why}");
+}
+
+#[test]
+fn conditions_choose_rpcs_and_connections_by_their_traffic() {
+    let second = Some("traffic == 1");
+    assert_eq!(
+        value("sum(incast[1].rpcs.latency_us)", None).unwrap().value,
+        5.0 + 6.0 + 10.0 + 11.0
+    );
+    assert_eq!(value("sum(incast[1].rpcs.latency_us)", second).unwrap().value, 6.0 + 11.0);
+    assert_eq!(value("sum(incast[1].connections.delivered_bytes)", second).unwrap().value, 314.0);
+    let other = Some("src == host[1]");
+    assert_eq!(value("count(incast[1].rpcs.latency_us)", other).unwrap().value, 0.0);
+}
+
+#[test]
+fn the_worst_rests_on_its_own_samples() {
+    let (few, many) = ("p99(incast[1].flows.slowdown)", "p50(incast[1].flows.slowdown)");
+    let found = |text: String| value(&text, None).unwrap();
+    // The 99th percentile, 9, has none beyond it, the median, 3, has three.
+    assert_eq!(found(format!("worst({few}, {many})")), found(few.into()));
+    assert_eq!(found(format!("worst({few}, {many} * 4)")), found(format!("{many} * 4")));
+    assert_eq!(found(format!("max({few}, {many} * 4)")).beyond, Some(0));
+    assert_eq!(found(format!("worst({few} , 10)")).beyond, None);
 }
 
 #[test]
@@ -188,8 +278,11 @@ fn a_formula_that_cannot_be_understood_is_answered_with_what_to_write() {
         ("incast[1].port(a->b).late", "neither a metric nor a column"),
         ("p99(3)", "a function of one list"),
         ("each(incast[*].flows.slowdown)", "a function of one number"),
+        ("worst(incast[1].flows.slowdown)", "write max(...)"),
+        ("ceil(1, 2)", "write one"),
+        ("doubled(3)", "has \"doubled\", which is no function"),
     ] {
-        let why = Formula::of_suite(text, &[]).expect_err(text);
+        let why = Formula::of_suite(text, FunctionNames::default()).expect_err(text);
         assert!(why.contains(says), "{text}: {why}");
     }
 }
@@ -226,7 +319,8 @@ fn steps_spells_and_items_are_of_lists_in_their_order() {
     }
     assert!(value("item(incast[1].flows.slowdown, 9)", None).unwrap().value.is_nan());
     assert_eq!(value("given(5, incast[1].marks)", None), Err(NoValue::Empty));
-    let why = Formula::of_suite("item(1, 2)", &[]).expect_err("a list is missing");
+    let why =
+        Formula::of_suite("item(1, 2)", FunctionNames::default()).expect_err("a list is missing");
     assert!(why.contains("item of a list and a number"), "{why}");
 }
 
@@ -234,7 +328,8 @@ fn steps_spells_and_items_are_of_lists_in_their_order() {
 fn columns_of_memory_csv_and_latencies_of_rpcs_are_lists() {
     let two = Two::with_memory();
     let of = |text: &str| {
-        let formula = Formula::of_suite(text, &[]).unwrap_or_else(|why| panic!("{text} {why}"));
+        let formula = Formula::of_suite(text, FunctionNames::default())
+            .unwrap_or_else(|why| panic!("{text} {why}"));
         formula.value(&two, &[])
     };
     let lines = of("sum(incast[1].memory(host[*]).pcie_lines)").unwrap();

@@ -1,56 +1,82 @@
 //! What the threshold of the shared buffer does to Homa's losses.
 
-use super::experiments::{Experiment, ExperimentRun, Extent, Workload};
-use super::setup::{Scheme, Setup};
+use super::SUITE;
+use crate::experiments::{Lists, Results, results};
+use crate::folder::Folder;
 use crate::jobs::Cores;
 use crate::row::Row;
-use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-/// Alphas, in words too; the second is that of the rows.
-const ALPHAS: [(&str, Option<f64>); 5] =
-    [("0.5", Some(0.5)), ("1", Some(1.0)), ("2", Some(2.0)), ("8", Some(8.0)), ("none", None)];
+/// Alphas; the second is that of the rows.
+const ALPHAS: [&str; 5] = ["0.5", "1.0", "2.0", "8.0", "none"];
 
 /// MB that the ports of a switch share.
 const BUFFERS: [u32; 3] = [32, 8, 2];
 
+/// What load 0.8 is of, the case of Homa with it, and a row that runs this case.
+#[derive(Clone, Copy)]
+struct Load {
+    of: &'static str,
+    case: &'static str,
+    row: &'static str,
+}
+
+const LOADS: [Load; 2] = [
+    Load { of: "uplinks", case: "core-webserver", row: "homa-loss-core" },
+    Load { of: "hosts' links", case: "host-webserver", row: "homa-loss-host" },
+];
+
 /// A table for people: Homa and Web Server with seed 1, under both readings of the load.
-pub(crate) fn sensitivity(cores: &Cores<'_>, _rows: &[Row], quick: bool) -> String {
-    let extent = Extent::new(quick);
-    let of = [Experiment::Core(Workload::WebServer), Experiment::Host(Workload::WebServer)];
-    let found: Mutex<BTreeMap<(Experiment, u32, usize), ExperimentRun>> = Mutex::default();
-    let mut calls = Vec::new();
-    for (experiment, buffer, (at, (_, alpha))) in of
-        .into_iter()
-        .flat_map(|one| BUFFERS.map(|buffer| (one, buffer)))
-        .flat_map(|(one, buffer)| ALPHAS.into_iter().enumerate().map(move |a| (one, buffer, a)))
-    {
-        let setup = Setup { buffer, alpha, ..experiment.setup(Scheme::Homa, extent) };
-        let found = &found;
-        calls.push(move || {
-            let one = ExperimentRun::of(&setup, 1, experiment.arrivals(extent));
-            found.lock().expect("entering does not panic").insert((experiment, buffer, at), one);
-        });
+pub(crate) fn sensitivity(cores: &Cores<'_>, rows: &[Row], quick: bool) -> String {
+    let mut points: Vec<(Load, u32, &str)> = Vec::new();
+    for load in LOADS {
+        for buffer in BUFFERS {
+            points.extend(ALPHAS.map(|alpha| (load, buffer, alpha)));
+        }
     }
-    cores.call(calls);
+    let found: Mutex<Vec<(usize, String)>> = Mutex::default();
+    let call = |(at, (load, buffer, alpha)): (usize, (Load, u32, &str))| {
+        let Load { of, case, row } = load;
+        let row: Vec<Row> = rows.iter().filter(|one| one.id == row).cloned().collect();
+        let policy = match alpha {
+            "none" => "policy = \"shared\"".into(),
+            alpha => format!("alpha = {alpha}, threshold = \"queue\""),
+        };
+        let further = [
+            ("seeds".into(), "[1]".into()),
+            ("fabric.switch.buffer".into(), format!("{{ size = \"{buffer}MB\", {policy} }}")),
+        ];
+        let head = format!("{of:14}{buffer:6} MB  {alpha:>5}");
+        let found = &found;
+        move || {
+            let alone = Cores::new(&|_, _| {});
+            let (_, results) =
+                results(Folder::of(SUITE), &row, &Lists::under(further.to_vec()), &alone, quick);
+            let line = results.map_or(String::new(), |results| head + &numbers(&results, case));
+            found.lock().expect("entering does not panic").push((at, line));
+        }
+    };
+    cores.call(points.into_iter().enumerate().map(call).collect());
+    let mut found = found.into_inner().expect("every worker has ended");
+    found.sort();
     let mut text = String::from(
         "Homa under Web Server, seed 1, all else as in the rows. Lost: bytes dropped over bytes that left hosts, %. FCT: mean and 99th percentile, us.\n\n\
          load 0.8 of      buffer  alpha     lost       mean        p99  not done\n",
     );
-    for ((experiment, buffer, at), one) in found.into_inner().expect("every worker has ended") {
-        let of = match experiment {
-            Experiment::Host(_) => "hosts' links",
-            _ => "uplinks",
-        };
-        let (tail, _) = one.p99(|flow| Some(flow.fct));
-        text += &format!(
-            "{of:14}{buffer:6} MB  {:>5}  {:>7.2}  {:>9.1}  {:>9.1}  {:>8}\n",
-            ALPHAS[at].0,
-            100.0 * one.dropped_bytes / one.sent_bytes,
-            one.mean(|flow| flow.fct) * 1e6,
-            tail * 1e6,
-            one.unfinished
-        );
-    }
+    found.iter().for_each(|(_, line)| text += line);
     text
+}
+
+/// What was lost, times, and flows without an end, of a case under Homa.
+fn numbers(results: &Results, case: &str) -> String {
+    let number = |text: String| results.number(&text).unwrap_or(f64::NAN);
+    let records = results.records("homa", &[case]).unwrap_or_default();
+    let unfinished =
+        records.iter().flat_map(|run| &run.flows).filter(|flow| flow.delivered.is_none()).count();
+    format!(
+        "  {:>7.2}  {:>9.1}  {:>9.1}  {unfinished:>8}\n",
+        number(format!("lost({case})")),
+        number(format!("fct(homa[{case}])")) * 1e6,
+        number(format!("tail(homa[{case}])")) * 1e6,
+    )
 }

@@ -1,9 +1,8 @@
 //! Table 1 as a picture: what each scheme falls short of, by our rule and in the paper.
 
-use super::PROACTIVE;
-use super::setup::Scheme;
+use super::{PROACTIVE, SUITE};
 use crate::measured::MeasuredRows;
-use crate::row::{Row, Tolerance, parse};
+use crate::row::{Row, Tolerance};
 use forebay_record::svg::{Canvas, LINE, SvgFile, px};
 
 /// Lines of the table: as ids of rows have them, and as the picture has them.
@@ -24,14 +23,14 @@ type Cell = (Option<f64>, Row);
 
 /// The picture, if a cell of it was measured.
 pub(super) fn table_1(measured: &MeasuredRows) -> Option<String> {
-    let rows = parse(include_str!("../../../../validation/pcc-dilemma/rows.toml")).ok()?;
-    let cell = |line: &str, scheme: &Scheme| {
-        let id = format!("table1-{line}-{}", scheme.name());
+    let rows = crate::rows(SUITE);
+    let cell = |line: &str, scheme: &str| {
+        let id = format!("table1-{line}-{scheme}");
         Some((measured.number(&id), rows.iter().find(|row| row.id == id)?.clone()))
     };
     let mut cells: Vec<Vec<Cell>> = Vec::new();
     for (line, _) in LINES {
-        cells.push(PROACTIVE.iter().map(|scheme| cell(line, scheme)).collect::<Option<_>>()?);
+        cells.push(PROACTIVE.iter().map(|(name, _)| cell(line, name)).collect::<Option<_>>()?);
     }
     let known = || cells.iter().flatten().filter_map(|(ratio, row)| Some((*ratio.as_ref()?, row)));
     let share = |crosses: bool| {
@@ -62,9 +61,9 @@ fn draw(title: &str, cells: &[Vec<Cell>]) -> String {
     let bottom = TOP + CELL.1 * cells.len() as f64;
     let mut sheet = SvgFile::new(title, LEFT, bottom + 78.0);
     let canvas = &mut sheet.canvas;
-    for (column, scheme) in PROACTIVE.iter().enumerate() {
+    for (column, (_, title)) in PROACTIVE.iter().enumerate() {
         let x = LEFT + NAMES + CELL.0 * (column as f64 + 0.5);
-        canvas.text((x, TOP - 12.0), "label mid", scheme.title());
+        canvas.text((x, TOP - 12.0), "label mid", title);
     }
     for (line, (cells, (_, name))) in cells.iter().zip(LINES).enumerate() {
         let y = TOP + CELL.1 * line as f64;
@@ -143,8 +142,8 @@ mod tests {
         let mut measured = MeasuredRows::new();
         for (line, (id, _)) in lines.iter().zip(LINES) {
             let cells = line.split('|').skip(2);
-            for (cell, scheme) in cells.zip(PROACTIVE) {
-                measured.insert(format!("table1-{id}-{}", scheme.name()), number(cell));
+            for (cell, (scheme, _)) in cells.zip(PROACTIVE) {
+                measured.insert(format!("table1-{id}-{scheme}"), number(cell));
             }
         }
         let picture = table_1(&measured).expect("all cells are there");

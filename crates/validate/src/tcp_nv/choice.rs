@@ -97,7 +97,7 @@ fn pad2(cores: &Cores<'_>, rows: &[Row], quick: bool) -> String {
 
 /// How many of the eight numbers of NV's column are within the tolerances of their rows.
 fn within(column: &Column, label: &str, rows: &[Row]) -> usize {
-    let values = QUANTITIES.iter().zip(column.values());
+    let values = QUANTITIES.iter().zip(column.0);
     values
         .filter(|(what, value)| {
             row(rows, Law::Nv, label, what)
@@ -108,7 +108,7 @@ fn within(column: &Column, label: &str, rows: &[Row]) -> usize {
 
 /// Sum of squared log ratios of NV's column of few flows to the deck's, without drops, of which the deck has none.
 fn apart(column: &Column, rows: &[Row]) -> f64 {
-    let values = QUANTITIES.iter().zip(column.values()).filter(|(what, _)| **what != "drops");
+    let values = QUANTITIES.iter().zip(column.0).filter(|(what, _)| **what != "drops");
     values
         .map(|(what, value)| (value.max(1e-9) / published(rows, Law::Nv, "few", what)).ln().powi(2))
         .sum()
@@ -147,8 +147,7 @@ fn own_connections(cores: &Cores<'_>, rows: &[Row], quick: bool) -> String {
 
 /// What the deck has with few flows and with 128.
 fn deck(rows: &[Row], law: Law) -> [Column; 2] {
-    ["few", "128"]
-        .map(|label| Column::of(QUANTITIES.map(|what| published(rows, law, label, what)), 0))
+    ["few", "128"].map(|label| Column(QUANTITIES.map(|what| published(rows, law, label, what))))
 }
 
 fn published(rows: &[Row], law: Law, label: &str, what: &str) -> f64 {
@@ -221,9 +220,11 @@ fn headlines(cores: &Cores<'_>, quick: bool) -> String {
     for (i, (name, _)) in lines.iter().enumerate() {
         text += &format!("\n{name:16}");
         for (_, _, [bic, nv]) in found.iter().filter(|one| one.0 == i) {
-            for (a, b, width) in
-                [(bic.queue, nv.queue, 14), (bic.p99, nv.p99, 10), (bic.drops, nv.drops, 10)]
-            {
+            for (a, b, width) in [
+                (bic.queue(), nv.queue(), 14),
+                (bic.p99(), nv.p99(), 10),
+                (bic.drops(), nv.drops(), 10),
+            ] {
                 text += &format!("{a:>width$.0}{b:>10.0}");
             }
         }
@@ -262,7 +263,7 @@ fn chosen_by() -> impl Iterator<Item = (usize, &'static str)> {
 fn distance(pair: &[Column; 2], rows: &[Row]) -> f64 {
     let mut sum = 0.0;
     for (label, column) in ["few", "128"].iter().zip(pair) {
-        let values = column.values();
+        let values = column.0;
         for (place, what) in chosen_by() {
             sum += (values[place].max(1e-9) / published(rows, Law::Bic, label, what)).ln().powi(2);
         }
@@ -291,7 +292,7 @@ fn heads() -> String {
 fn numbers(pair: &[Column; 2]) -> String {
     let one = |column: &Column| -> String {
         column
-            .values()
+            .0
             .iter()
             .map(|v| {
                 format!("{:>9}", if *v < 100.0 { format!("{v:.2}") } else { format!("{v:.0}") })

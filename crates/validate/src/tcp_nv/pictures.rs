@@ -1,15 +1,18 @@
 //! The deck's pictures: the router's queue with 128 flows, and what one of them has in flight and gets.
 
-use super::router;
-use super::settings::{CHOSEN, Law};
-use super::star::PORT;
-use crate::bench::BenchRun;
+use super::{PORT, SUITE, row};
+use crate::experiments::{Lists, results};
+use crate::folder::Folder;
+use crate::jobs::Cores;
 use crate::measured::MeasuredRows;
 use crate::plot::{Line, Panel, plot};
 use crate::row_chart::{RowChart, RowPanel};
-use forebay_record::{Quantity, Series};
+use forebay_record::{Quantity, RunRecord, Series};
 
-/// Milliseconds drawn, from the end of the warm-up on.
+/// End of the warm-up of a short run, ms.
+const WARMUP_MS: f64 = 300.0;
+
+/// Milliseconds drawn, from there on.
 const SPAN_MS: f64 = 200.0;
 
 /// Those over time, which need runs of their own, unless a part was asked for that is not theirs; and the table, if it was measured.
@@ -21,7 +24,7 @@ pub(crate) fn pictures(measured: &MeasuredRows, part: Option<&str>) -> Vec<(Stri
 
 /// The 10 Gb/s table as bars, with the deck's numbers: latencies, and the rest.
 fn table(measured: &MeasuredRows) -> Vec<(String, String)> {
-    let rows = crate::rows("tcp-nv");
+    let rows = crate::rows(SUITE);
     // BIC's numbers differ little between the readings; those of pad 6 have its columns to choose by.
     let columns =
         [("bic", "-pad6", "BIC"), ("nv", "-pad2", "NV, pad 2"), ("nv", "-pad6", "NV, pad 6")];
@@ -64,12 +67,21 @@ fn table(measured: &MeasuredRows) -> Vec<(String, String)> {
 }
 
 fn over_time() -> Vec<(String, String)> {
-    let [large, small] = ["1200KB", "175KB"]
-        .map(|buffer| Law::BOTH.map(|law| router::seen(law, buffer, &CHOSEN, true)));
-    let queue = |seen: &[BenchRun; 2]| {
-        seen.iter()
-            .map(|s| s.series(&format!("{PORT} queue")).map_or(vec![], |q| points(s, q, 1500.0)))
-            .collect::<Vec<_>>()
+    let ids = ["router-1200KB-order-pad6", "router-175KB-order-pad6"];
+    let (_, found) =
+        results(Folder::of(SUITE), &ids.map(row), &Lists::default(), &Cores::new(&|_, _| {}), true);
+    let Some(found) = found else { return Vec::new() };
+    let [large, small] = ["router-1200KB", "router-175KB"].map(|experiment| {
+        let law = |law: &str| &found.records(experiment, &[law]).expect("it was run")[0];
+        ["bic", "nv-pad6"].map(law)
+    });
+    let queue = |runs: &[&RunRecord; 2]| {
+        let name = format!("{PORT} queue");
+        let of = |run: &&RunRecord| {
+            let series = run.series.iter().find(|series| series.name == name);
+            series.map_or(vec![], |series| points(series, 1500.0))
+        };
+        runs.iter().map(of).collect::<Vec<_>>()
     };
     let (of_large, of_small) = (queue(&large), queue(&small));
     let queues = plot(
@@ -82,9 +94,9 @@ fn over_time() -> Vec<(String, String)> {
         ],
     );
     let flow = |quantity: Quantity, unit: f64| {
-        let of = |s: &BenchRun| {
-            let series = s.record.series.iter().find(|one| one.quantity == quantity);
-            series.map_or(vec![], |one| points(s, one, unit))
+        let of = |run: &&RunRecord| {
+            let series = run.series.iter().find(|one| one.quantity == quantity);
+            series.map_or(vec![], |one| points(one, unit))
         };
         large.iter().map(of).collect::<Vec<_>>()
     };
@@ -113,8 +125,8 @@ fn both<'a>(label: &'a str, range: (f64, f64), lines: &[Vec<(f64, f64)>]) -> Pan
 }
 
 /// Points from the end of the warm-up on: ms, and values in `unit`.
-fn points(seen: &BenchRun, series: &Series, unit: f64) -> Vec<(f64, f64)> {
-    let ms = |at: &forebay_units::Time| at.as_ps() as f64 / 1e9 - seen.warm() * 1e3;
+fn points(series: &Series, unit: f64) -> Vec<(f64, f64)> {
+    let ms = |at: &forebay_units::Time| at.as_ps() as f64 / 1e9 - WARMUP_MS;
     let all = series.at.iter().zip(&series.values).map(|(at, value)| (ms(at), value / unit));
     all.filter(|p| (0.0..=SPAN_MS).contains(&p.0)).collect()
 }

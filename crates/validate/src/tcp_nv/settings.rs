@@ -36,9 +36,6 @@ pub(super) const CHOSEN: Settings = Settings {
 /// The set of reading `-pad2`: NV's numbers with few flows chose it among [`Settings::pad2_candidates`].
 pub(super) const PAD2: Settings = Settings { rtt_us: 200, samples: 8, share: 90, pad: 2, ..CHOSEN };
 
-/// Readings by the ends of their ids, the one that the verdict names first.
-pub(super) const READINGS: [(&str, Settings); 2] = [("-pad2", PAD2), ("-pad6", CHOSEN)];
-
 impl Settings {
     /// Every set that NV's columns with few flows may choose for reading `-pad2`.
     pub fn pad2_candidates() -> Vec<Self> {
@@ -87,49 +84,44 @@ impl Law {
             Self::Nv => "nv",
         }
     }
+}
 
-    /// Keys of the law in a table of a scenario, with more parameters behind.
-    pub fn keys(self, settings: &Settings, more: &str) -> String {
-        match self {
-            Self::Bic => format!("law = \"bic\"\nparams = {{ delack_comp = \"legacy\"{more} }}\n"),
-            Self::Nv => format!(
-                "law = \"nv\"\nparams = {{ variant = \"2010\", decision_samples = {}, cong_dec_mult = {}, pad = {}{more} }}\n",
-                settings.samples, settings.share, settings.pad
-            ),
+impl Settings {
+    /// What they set in a scenario of the table.
+    pub fn sets(&self, law: Law) -> Vec<(String, String)> {
+        let delay = (f64::from(self.rtt_us) - 2.5) / 4.0 * 1e6;
+        let mut all = vec![
+            ("seeds", format!("[{}]", self.seed)),
+            ("fabric.host_link.delay", format!("\"{delay:.0}ps\"")),
+            ("fabric.switch.port_limit", format!("\"{}KB\"", self.buffer_kb)),
+            ("transport.rto_min", format!("\"{}ms\"", self.rto_ms)),
+        ];
+        if law == Law::Nv {
+            let Self { samples, share, pad, .. } = self;
+            let params = format!(
+                "{{ variant = \"2010\", decision_samples = {samples}, cong_dec_mult = {share}, pad = {pad} }}"
+            );
+            all.push(("transport.params", params));
         }
+        all.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
     }
 }
 
-/// Hosts and transport of Linux 2.6.34 with a law, and what an experiment adds.
-pub(super) struct Stack<'a> {
-    pub law: Law,
-    pub settings: &'a Settings,
-    /// Keys of `[host]`.
-    pub host: &'a str,
-    /// Most that chance adds to a receive interrupt: one packet time of the bottleneck, as in ns-2.
-    pub jitter: &'a str,
-    /// Keys of `[transport]`.
-    pub keys: &'a str,
-    /// Parameters of the law, each after a comma.
-    pub params: &'a str,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiments::tests::scenario;
+    use crate::folder::Folder;
 
-impl<'a> Stack<'a> {
-    pub fn new(law: Law, settings: &'a Settings) -> Self {
-        Self { law, settings, host: "", jitter: "1200ns", keys: "", params: "" }
-    }
-
-    /// The two tables, of which `[transport]` is the last.
-    pub fn text(&self) -> String {
-        self.text_of(&self.law.keys(self.settings, self.params))
-    }
-
-    /// The two tables for a law that is none of the deck's two.
-    pub fn text_of(&self, law: &str) -> String {
-        format!(
-            "[host]\nnic = \"push\"\nsack_compression = false\npsh = false\nrx_jitter = \"{}\"\n{}[transport]\nkind = \"tcp\"\n{law}initial_window = \"3 packets\"\ndelayed_ack = true\n\
-             gentle_growth = false\nrack = false\ntail_loss_probe = false\nprr = false\nrto_min = \"{}ms\"\n{}",
-            self.jitter, self.host, self.settings.rto_ms, self.keys
-        )
+    /// The sets of settings that the candidates are compared with are those of the readings of `rows.toml`.
+    #[test]
+    fn chosen_settings_are_those_of_the_readings() {
+        let folder = Folder::of(super::super::SUITE);
+        for (case, chosen) in [("nv-pad2-200us", PAD2), ("nv-pad6-100us", CHOSEN)] {
+            let plain = scenario(folder, "table-8", case, &[]);
+            assert_eq!(scenario(folder, "table-8", case, &chosen.sets(Law::Nv)), plain, "{case}");
+            let other = Settings { pad: 5, ..chosen };
+            assert_ne!(scenario(folder, "table-8", case, &other.sets(Law::Nv)), plain, "{case}");
+        }
     }
 }

@@ -1,105 +1,123 @@
-//! The 10 Gb/s table: RPCs of 1 MB from n hosts to one, and small RPCs that share their queue.
+//! Columns of the 10 Gb/s table under any settings.
 
-use super::settings::{Law, Settings, Stack};
-use super::star::{PORT, fresh, fresh_goodputs, rounds, rpcs, star};
-use crate::bench::{BenchRun, mean, run_seed};
-use crate::order::beyond;
-use forebay_record::{jain, nearest_rank};
+use super::settings::{Law, Settings};
+use super::{SUITE, row};
+use crate::experiments::{Lists, results};
+use crate::folder::Folder;
+use crate::jobs::Cores;
+use crate::row::Row;
+use forebay_record::{RunRecord, jain};
 
-/// What a column of the table says, in the order of its rows.
+/// What a column of the table says, in the order of [`QUANTITIES`].
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Column {
-    pub goodput: f64,
-    pub fairness: f64,
-    pub latency: f64,
-    pub p90: f64,
-    pub p95: f64,
-    pub p99: f64,
-    pub queue: f64,
-    pub drops: f64,
-    /// RPCs behind the latencies.
-    pub calls: usize,
-}
+pub(super) struct Column(pub [f64; 8]);
 
 /// Row ids end with these.
 pub(super) const QUANTITIES: [&str; 8] =
     ["goodput", "fairness", "latency", "p90", "p95", "p99", "queue", "drops"];
 
-impl Column {
-    pub fn values(&self) -> [f64; 8] {
-        let Self { goodput, fairness, latency, p90, p95, p99, queue, drops, calls: _ } = *self;
-        [goodput, fairness, latency, p90, p95, p99, queue, drops]
-    }
-
-    /// From values in the order of [`QUANTITIES`], of so many RPCs.
-    pub fn of(v: [f64; 8], calls: usize) -> Self {
-        let [goodput, fairness, latency, p90, p95, p99, queue, drops] = v;
-        Self { goodput, fairness, latency, p90, p95, p99, queue, drops, calls }
-    }
-
-    /// RPCs beyond the percentile that a quantity is; `None` if it is none.
-    pub fn beyond(&self, quantity: &str) -> Option<usize> {
-        let percent: u32 = quantity.strip_prefix('p')?.parse().ok()?;
-        Some(beyond(self.calls, percent * 100))
-    }
-
-    /// The mean of several columns, number by number.
-    pub fn mean(columns: &[Self]) -> Self {
-        let values: Vec<[f64; 8]> = columns.iter().map(Self::values).collect();
-        let mean = |i| values.iter().map(|v: &[f64; 8]| v[i]).sum::<f64>() / values.len() as f64;
-        // Each column has percentiles of its own, so the one with the fewest samples says how sure they are.
-        let calls = columns.iter().map(|column| column.calls).min().unwrap_or(0);
-        Self::of(std::array::from_fn(mean), calls)
-    }
-}
-
-/// One cell of the experiment: a law and a number of flows.
-pub(super) fn column(law: Law, flows: u32, settings: &Settings, quick: bool) -> Column {
-    let (warm, end) = if quick { (0.2, 0.7) } else { (0.5, 3.5) };
-    let (seen, goodputs) = seen(law, flows, settings, warm, end);
-    read(&seen, &goodputs)
-}
+/// Definitions in `rows.toml` of these.
+const DEFINED: [&str; 8] = [
+    "goodput",
+    "fairness",
+    "latency",
+    "latency_p90",
+    "latency_p95",
+    "latency_p99",
+    "queue",
+    "drops",
+];
 
 /// Payload of an RPC.
 const RPC: u64 = 1_000_000;
 
-/// A run, and what each host got in it.
-fn seen(law: Law, flows: u32, settings: &Settings, warm: f64, end: f64) -> (BenchRun, Vec<f64>) {
-    let every = if flows <= 32 { 20 } else { 100 };
-    let probes = "connections = 8\nthink = { exponential = \"1ms\" }\n";
-    let rounds = rounds(flows, RPC, end);
-    let large = if settings.fresh {
-        fresh(1..=flows, rounds, RPC)
-    } else {
-        rpcs(1..=flows, &format!("{RPC}B"), "")
-    };
-    let text = format!(
-        "{}{}{large}{}[output]\nwarmup = \"{}ms\"\nqueues = {{ every = \"{every}us\", where = \"tor\" }}\n",
-        star(flows + 2, settings.rtt_us, &format!("{}KB", settings.buffer_kb)),
-        Stack::new(law, settings).text(),
-        rpcs(flows + 1..=flows + 1, "1448B", probes),
-        (warm * 1e3).round()
-    );
-    let seen = run_seed("tcp-nv-table", &text, settings.seed, warm, end);
-    let goodputs = match settings.fresh {
-        true => fresh_goodputs(&seen, flows, rounds),
-        false => seen.goodputs(0),
-    };
-    (seen, goodputs)
+impl Column {
+    /// The mean of several columns, number by number.
+    pub fn mean(columns: &[Self]) -> Self {
+        let mean =
+            |i| columns.iter().map(|one: &Self| one.0[i]).sum::<f64>() / columns.len() as f64;
+        Self(std::array::from_fn(mean))
+    }
+
+    pub fn queue(&self) -> f64 {
+        self.0[6]
+    }
+
+    pub fn p99(&self) -> f64 {
+        self.0[5]
+    }
+
+    pub fn drops(&self) -> f64 {
+        self.0[7]
+    }
 }
 
-fn read(seen: &BenchRun, goodputs: &[f64]) -> Column {
-    let latencies = seen.latencies(1);
-    let percentile = |percent| latencies[nearest_rank(latencies.len(), percent)];
-    Column {
-        goodput: goodputs.iter().sum(),
-        fairness: jain(goodputs).unwrap_or(0.0),
-        latency: mean(&latencies),
-        p90: percentile(90),
-        p95: percentile(95),
-        p99: percentile(99),
-        queue: seen.mean_queue(PORT),
-        drops: seen.dropped_and_sent(PORT).0 / seen.seconds(),
-        calls: latencies.len(),
+/// A law and a number of flows: 2, 8, 32 or 128.
+pub(super) fn column(law: Law, flows: u32, settings: &Settings, quick: bool) -> Column {
+    let case = match law {
+        Law::Bic => "bic-pad6-100us",
+        Law::Nv => "nv-pad6-100us",
+    };
+    let experiment = format!("table-{flows}");
+    let of = |(what, defined): (&str, &str)| Row {
+        id: what.into(),
+        formula: Some(format!("{defined}({experiment}[{case}])")),
+        ..row(&format!("table-{}-128-{what}-pad6", law.id()))
+    };
+    let rows: Vec<Row> = QUANTITIES.into_iter().zip(DEFINED).map(of).collect();
+    let (warm, end) = if quick { (0.2, 0.7) } else { (0.5, 3.5) };
+    let rounds = rounds(flows, end);
+    let mut further = settings.sets(law);
+    if settings.fresh {
+        further.push(("traffic[0]".into(), fresh(flows, rounds)));
     }
+    let alone = Cores::new(&|_, _| {});
+    let (measured, results) =
+        results(Folder::of(SUITE), &rows, &Lists::under(further), &alone, quick);
+    let mut column = Column(QUANTITIES.map(|what| measured.number(what).unwrap_or(f64::NAN)));
+    let runs = results.as_ref().and_then(|results| results.records(&experiment, &[case]));
+    if let Some([run]) = runs.filter(|_| settings.fresh) {
+        let goodputs = goodputs(run, flows, rounds, (warm, end));
+        (column.0[0], column.0[1]) = (goodputs.iter().sum(), jain(&goodputs).unwrap_or(0.0));
+    }
+    column
+}
+
+/// `[[traffic]]` of so many RPCs of each host to host 0, each over a connection of its own: a host's next one starts as its last is answered.
+/// No handshakes: a lost one would cost three seconds in that kernel, and no percentile of the deck has any.
+fn fresh(flows: u32, rounds: u32) -> String {
+    let mut all = Vec::new();
+    for round in 1..=rounds {
+        for host in 1..=flows {
+            let after = match round {
+                1 => String::new(),
+                _ => format!(", after = \"answer {host}-{}\"", round - 1),
+            };
+            all.push(format!(
+                "{{ from = \"host[{host}]\", to = \"host[0]\", size = \"{RPC}B\"{after}, fires = \"{host}-{round}\" }}, \
+                 {{ from = \"host[0]\", to = \"host[{host}]\", size = \"64B\", after = \"{host}-{round}\", fires = \"answer {host}-{round}\" }}"
+            ));
+        }
+    }
+    format!("{{ kind = \"list\", flows = [{}] }}", all.join(", "))
+}
+
+/// Rounds that keep each of `hosts` busy for `seconds`, with up to twice its share of the port.
+fn rounds(hosts: u32, seconds: f64) -> u32 {
+    (2.0 * seconds * 10e9 / 8.0 / RPC as f64 / f64::from(hosts)).ceil() as u32 + 20
+}
+
+/// Payload per second of each host by the [`fresh`] RPCs that were delivered in the measured part, in Gb/s.
+///
+/// # Panics
+/// If a host has no RPC left.
+fn goodputs(run: &RunRecord, flows: u32, rounds: u32, (warm, end): (f64, f64)) -> Vec<f64> {
+    let of_host = |host| {
+        let own = || run.flows.iter().filter(move |flow| flow.traffic == 0 && flow.src == host);
+        let over = own().filter(|flow| flow.delivered.is_some()).count();
+        assert!(over < rounds as usize, "none is left");
+        let late = own().filter(|flow| flow.delivered.is_some_and(|at| at.as_secs_f64() >= warm));
+        late.map(|flow| flow.size.get() as f64).sum::<f64>() * 8e-9 / (end - warm)
+    };
+    (1..=flows).map(of_host).collect()
 }
