@@ -22,9 +22,9 @@ pub use credit::{Credit, CreditSettings, Credits, FULL_RATE, RackDemand};
 pub use fabric::{Cable, Direction, Fabric};
 pub use ingress::{IngressCounters, IngressPool, IngressSettings, Xoff};
 pub use port::{
-    CLASSES, ClassCounters, ClassPolicy, CreditClass, DropRule, Form, Length, LinkLeftovers,
-    Marking, OverflowAction, PauseCounters, Port, PortCounters, PortFault, PortSettings, Shaper,
-    Share, Trim, Watchdog,
+    CLASSES, ClassCounters, ClassPolicy, CreditClass, DropRule, Form, LinkLeftovers,
+    OverflowAction, PauseCounters, Port, PortCounters, PortFault, PortSettings, Shaper, Share,
+    Trim, Watchdog,
 };
 pub use routing::{
     HashSeed, Numbering, Path, PathCounts, Paths, Routes, RoutingPolicy, Tuple, murmur3_paths, pin,

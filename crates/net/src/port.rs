@@ -38,12 +38,13 @@ pub use counters::PortCounters;
 pub use fault::{DropRule, LinkLeftovers, PortFault};
 pub use pause::PauseCounters;
 pub(crate) use pipeline::parts;
-pub use settings::{CreditClass, Form, Length, Marking, PortSettings};
+pub use settings::{CreditClass, Form, PortSettings};
 pub use trim::{OverflowAction, Trim};
 
 use class::NOTHING;
 use credit_class::Meter;
 use forebay_engine::{Emitter, LinkId, prefetch_all};
+use forebay_settings::{EcnMarking, Ect, MarkAt, QueueLength};
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
 use forebay_wire::{Kind, Packet};
 use parts::{EXTRAS, LIMITS, OBSERVER, QUEUES};
@@ -181,7 +182,7 @@ impl Hot {
 impl Port {
     /// An idle port.
     pub fn new(settings: PortSettings) -> Self {
-        let in_bytes = |l: Length| matches!(l, Length::Bytes(_));
+        let in_bytes = |l: QueueLength| matches!(l, QueueLength::Bytes(_));
         let marking = settings.marking;
         let one_touch = settings.classes <= 1
             && settings.form == Form::Any
@@ -193,7 +194,8 @@ impl Port {
             && !settings.truncate
             && !settings.release_at_start
             && settings.limit.is_none_or(in_bytes)
-            && marking.is_none_or(|m| !m.at_dequeue && in_bytes(m.kmin) && in_bytes(m.kmax));
+            && marking
+                .is_none_or(|m| m.at == MarkAt::Enqueue && in_bytes(m.kmin) && in_bytes(m.kmax));
         let mut port = Self {
             hot: Hot {
                 busy: Time::ZERO,
@@ -245,31 +247,33 @@ impl Port {
     fn derive(&mut self) {
         let settings = &self.cold.settings;
         let whole = settings.rate.whole_ps_per_byte().filter(|_| !settings.truncate);
-        let time = |bytes: u64| settings.rate.time_for(Bytes::new(bytes));
+        let time = |bytes: Bytes| settings.rate.time_for(bytes);
         // A queue counts its whole bytes, so less than one more is within the limit.
         let part = whole.map_or(0, |whole| whole - 1);
         self.cold.bounds.limit = match settings.limit {
-            Some(Length::Bytes(bytes)) => time(bytes) + Span::from_ps(part),
+            Some(QueueLength::Bytes(bytes)) => time(bytes) + Span::from_ps(part),
             _ => Span::MAX,
         };
         // No class has a longer queue than all together.
-        let from = |rule: &Marking| match rule.kmin {
-            Length::Bytes(bytes) if !rule.at_dequeue => time(bytes),
+        let from = |rule: &EcnMarking| match rule.kmin {
+            QueueLength::Bytes(bytes) if rule.at == MarkAt::Enqueue => time(bytes),
             _ => Span::MAX,
         };
         let mark_from = self.rules().map(from).min().unwrap_or(Span::MAX);
-        let picks = self.rules().any(|rule| rule.at_dequeue);
-        let marks = self.rules().any(|rule| !rule.at_dequeue);
+        let picks = self.rules().any(|rule| rule.at == MarkAt::Dequeue);
+        let marks = self.rules().any(|rule| rule.at == MarkAt::Enqueue);
         let classes = self.cold.classes.iter().flat_map(|classes| classes.limits());
         let bytes = |limit| match limit {
-            Length::Bytes(bytes) => time(bytes),
-            Length::Packets(_) => Span::ZERO, // of any size
+            QueueLength::Bytes(bytes) => time(bytes),
+            QueueLength::Packets(_) => Span::ZERO, // of any size
         };
         self.cold.bounds.class_limit = classes.map(bytes).min().unwrap_or(Span::MAX);
         self.cold.bounds.mark_from = mark_from;
         (self.scheduled.picks, self.scheduled.marks) = (picks, marks);
-        let all_from = |rule: Marking| match rule.kmax {
-            Length::Bytes(bytes) if !rule.at_dequeue && !rule.spares_ect => time(bytes),
+        let all_from = |rule: EcnMarking| match rule.kmax {
+            QueueLength::Bytes(bytes) if rule.at == MarkAt::Enqueue && rule.ect == Ect::Mark => {
+                time(bytes)
+            }
             _ => Span::MAX,
         };
         let rule = settings.marking.filter(|_| !self.scheduled.apart);
@@ -432,8 +436,8 @@ impl Port {
         let Some(limit) = self.cold.settings.limit else { return true };
         let (bytes, packets) = self.credits_waiting();
         match limit {
-            Length::Bytes(limit) => queue - bytes + size <= limit,
-            Length::Packets(limit) => {
+            QueueLength::Bytes(limit) => queue - bytes + size <= limit.get(),
+            QueueLength::Packets(limit) => {
                 let sending = !self.cold.settings.release_at_start && queue > self.scheduled.bytes;
                 self.waiting() - packets + u64::from(sending) < u64::from(limit)
             }

@@ -113,9 +113,7 @@ impl<'a> Judge<'a> {
     }
 
     pub fn share(&mut self, path: &str, share: f64) {
-        if !(0.0..=1.0).contains(&share) {
-            self.wrong(path, "is not a probability; write a number from 0 to 1");
-        }
+        self.table("").share(path, share);
     }
 
     /// The law of this name with its published defaults, or a sentence.
@@ -219,12 +217,7 @@ impl<'a> Judge<'a> {
 
     /// A class has to be among those of the switches.
     pub fn class_exists(&mut self, path: &str, class: u8, classes: u8) {
-        if class >= classes {
-            let needed = class + 1;
-            let text =
-                format!("{class} needs {needed} classes; write fabric.switch.classes = {needed}");
-            self.say(path, text);
-        }
+        self.table("").class_exists(path, class, classes);
     }
 
     /// Says that a size is none that a flow can have.

@@ -7,12 +7,14 @@
 //!
 //! Invariant: nothing here knows files, laws, packets or clocks.
 
+mod ecn;
 mod quantity;
 mod rdma;
 mod receiver_driven;
 mod table;
 mod tcp;
 
+pub use ecn::{ClassMarking, Ecn, EcnMarking, Ect, MarkAt, NotEct};
 pub use quantity::{Fraction, QueueLength};
 pub use rdma::{BaseRtt, InflightCap, RdmaSettings, Recovery};
 pub use receiver_driven::{LawDefaults, ReceiverDrivenSettings};

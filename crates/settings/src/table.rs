@@ -46,6 +46,23 @@ pub trait SettingsTable {
         }
     }
 
+    /// A probability is from 0 to 1.
+    fn share(&mut self, key: &str, share: f64) {
+        if !(0.0..=1.0).contains(&share) {
+            self.wrong(key, "is not a probability; write a number from 0 to 1");
+        }
+    }
+
+    /// A class has to be among those of the switches.
+    fn class_exists(&mut self, key: &str, class: u8, classes: u8) {
+        if class >= classes {
+            let needed = class + 1;
+            let text =
+                format!("{class} needs {needed} classes; write fabric.switch.classes = {needed}");
+            self.say(key, text);
+        }
+    }
+
     /// A first window holds a packet and is no mistake in the unit.
     fn window(&mut self, key: &str, window: QueueLength, mss: Bytes) {
         let window = window.payload(mss);

@@ -6,7 +6,8 @@ use super::class::{CLASSES, bits};
 use super::shares::Shares;
 use super::trim::OverflowAction;
 use super::turns::Turns;
-use super::{Length, Marking, PauseCounters, Port, PortMode};
+use super::{PauseCounters, Port, PortMode};
+use forebay_settings::{EcnMarking, QueueLength};
 use forebay_units::{Span, Time};
 
 /// Bytes of the largest packet and of what a wire adds to it.
@@ -16,11 +17,11 @@ pub(crate) const MOST_IN_TRANSMISSION: u64 = 2 * u16::MAX as u64;
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct ClassPolicy {
     /// Limit of the queue of the class, the packet itself included. `None`: the limit of the port alone.
-    pub limit: Option<Length>,
+    pub limit: Option<QueueLength>,
     /// What becomes of a packet beyond that limit.
     pub over: OverflowAction,
     /// Marks by the queue of the class alone; `None`: the rule of the port, on that queue.
-    pub marking: Option<Marking>,
+    pub marking: Option<EcnMarking>,
     /// Share of what strict classes leave; 0: the class is strict, or takes turns.
     pub weight: u8,
     /// Packets that leave in a turn of the class, where classes take turns; 0: the class is strict, or has a weight.
@@ -79,12 +80,12 @@ impl Classes {
     }
 
     /// Marking rules of the classes that have one of their own.
-    pub fn rules(&self) -> impl Iterator<Item = &Marking> {
+    pub fn rules(&self) -> impl Iterator<Item = &EcnMarking> {
         self.policies.iter().filter_map(|policy| policy.marking.as_ref())
     }
 
     /// Limits of the classes that have one of their own.
-    pub fn limits(&self) -> impl Iterator<Item = Length> {
+    pub fn limits(&self) -> impl Iterator<Item = QueueLength> {
         self.policies.iter().filter_map(|policy| policy.limit)
     }
 
@@ -313,12 +314,13 @@ impl Port {
     }
 
     /// The marking rule for packets of a class.
-    pub(super) fn marking_of(&self, class: u8) -> Option<Marking> {
-        self.policy(class).and_then(|policy| policy.marking).or(self.cold.settings.marking)
+    pub(super) fn marking_of(&self, class: u8) -> Option<&EcnMarking> {
+        let own = self.policy(class).and_then(|policy| policy.marking.as_ref());
+        own.or(self.cold.settings.marking.as_ref())
     }
 
     /// All rules by which packets may be marked here.
-    pub(super) fn rules(&self) -> impl Iterator<Item = &Marking> {
+    pub(super) fn rules(&self) -> impl Iterator<Item = &EcnMarking> {
         let by_class = self.cold.classes.iter().flat_map(|classes| classes.rules());
         self.cold.settings.marking.iter().chain(by_class)
     }

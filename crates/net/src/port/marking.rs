@@ -1,7 +1,9 @@
 //! Admission: limits and marks by the instantaneous queue, and the draws that go with marks.
 
-use super::{Bounds, Length, Marking, Port, PortMode, Verdict};
+use super::settings::holds;
+use super::{Bounds, Port, PortMode, Verdict};
 use forebay_engine::Emitter;
+use forebay_settings::{EcnMarking, Ect, MarkAt, NotEct, QueueLength};
 use forebay_units::random::Stream;
 use forebay_units::{Span, Time};
 use forebay_wire::{Ecn, Packet};
@@ -71,7 +73,7 @@ impl Port {
             _ => self.queue_of(now, packet.class),
         };
         let wire = self.wire(packet);
-        if limit.is_none_or(|limit| limit.holds(queue, packets, wire)) {
+        if limit.is_none_or(|limit| holds(limit, queue, packets, wire)) {
             return self.mark(queue, packets, packet);
         }
         self.over_limit(now, (queue, packets), ingress_port, packet, out)
@@ -80,24 +82,27 @@ impl Port {
     /// The marking rule at dequeue, for a packet that may be marked and leaves the queue behind.
     #[inline(never)]
     pub(super) fn mark_leaving(&mut self, packet: &mut Packet) {
-        let marks = |m: &Marking| m.at_dequeue && !m.spares_ect;
+        let marks = |m: &&EcnMarking| m.at == MarkAt::Dequeue && m.ect == Ect::Mark;
         let Some(marking) = self.marking_of(packet.class).filter(marks) else { return };
         let (bytes, packets) = self.left_behind(packet.class);
-        if self.picks(&marking, bytes, packets, self.hot.tx_packets) {
+        if self.picks(marking, bytes, packets, self.hot.tx_packets) {
             self.cold.bounds.mark(packet);
         }
     }
 
     /// Marks a packet, or refuses it, if the marking rule at enqueue picks it.
     pub(super) fn mark(&mut self, queue: u64, packets: u64, packet: &mut Packet) -> Verdict {
-        let Some(marking) = self.marking_of(packet.class).filter(|m| !m.at_dequeue) else {
+        let Some(marking) = self.marking_of(packet.class).filter(|m| m.at == MarkAt::Enqueue)
+        else {
             return Verdict::Accepted;
         };
         // Draws are numbered by packets accepted: those sent, and those waiting.
         let nth = self.hot.tx_packets + self.waiting();
-        let applies =
-            if packet.ecn == Ecn::NotEct { marking.drop_not_ect } else { !marking.spares_ect };
-        if !applies || !self.picks(&marking, queue, packets, nth) {
+        let applies = match packet.ecn {
+            Ecn::NotEct => marking.not_ect == NotEct::Drop,
+            _ => marking.ect == Ect::Mark,
+        };
+        if !applies || !self.picks(marking, queue, packets, nth) {
             return Verdict::Accepted;
         }
         if packet.ecn == Ecn::NotEct {
@@ -109,12 +114,12 @@ impl Port {
     }
 
     /// Whether the marking rule picks a packet that sees this queue. `nth` numbers the draws.
-    pub(super) fn picks(&self, marking: &Marking, queue: u64, packets: u64, nth: u64) -> bool {
+    pub(super) fn picks(&self, marking: &EcnMarking, queue: u64, packets: u64, nth: u64) -> bool {
         let (length, kmin, kmax) = match (marking.kmin, marking.kmax) {
-            (Length::Packets(kmin), Length::Packets(kmax)) => {
+            (QueueLength::Packets(kmin), QueueLength::Packets(kmax)) => {
                 (packets, u64::from(kmin), u64::from(kmax))
             }
-            (Length::Bytes(kmin), Length::Bytes(kmax)) => (queue, kmin, kmax),
+            (QueueLength::Bytes(kmin), QueueLength::Bytes(kmax)) => (queue, kmin.get(), kmax.get()),
             _ => unreachable!("kmin and kmax have the same unit: scenarios are checked"),
         };
         if length < kmin {

@@ -12,8 +12,9 @@
 
 use super::class::NOTHING;
 use super::packet_queue::{ExtSlots, PacketQueue};
-use super::{ColdState, Form, Length, Marking, Port, PortMode, PortSettings, Verdict};
+use super::{ColdState, Form, Port, PortMode, PortSettings, Verdict};
 use forebay_engine::{Emitter, prefetch, prefetch_all};
+use forebay_settings::{EcnMarking, QueueLength};
 use forebay_units::{Span, Time};
 use forebay_wire::{Ecn, Packet};
 
@@ -263,8 +264,8 @@ impl Port {
         if !self.is_scheduled() {
             return if *shares { PortMode::Fifo } else { PortMode::FifoUnshared };
         }
-        let is_bytes = |length| matches!(length, Length::Bytes(_));
-        let in_bytes = |marking: &Marking| is_bytes(marking.kmin);
+        let is_bytes = |length| matches!(length, QueueLength::Bytes(_));
+        let in_bytes = |marking: &EcnMarking| is_bytes(marking.kmin);
         let plain = settings.form != Form::Naive
             && !self.cold.may_lose()
             && !settings.release_at_start

@@ -2,43 +2,16 @@
 
 use super::bucket::{Shaper, Share};
 use forebay_engine::LinkId;
+use forebay_settings::{EcnMarking, QueueLength};
 use forebay_units::{BitsPerSec, Bytes, Span};
 use forebay_wire::Rates;
 
-/// A length of queue.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Length {
-    /// Wire bytes.
-    Bytes(u64),
-    /// Packets.
-    Packets(u32),
-}
-
-impl Length {
-    /// Whether a queue of so many bytes and packets may take a packet of `wire` bytes more.
-    pub(super) fn holds(self, queue: u64, packets: u64, wire: u64) -> bool {
-        match self {
-            Self::Bytes(limit) => queue + wire <= limit,
-            Self::Packets(limit) => packets < u64::from(limit),
-        }
+/// Whether a queue of so many bytes and packets may take a packet of `wire` bytes more within this limit.
+pub(super) fn holds(limit: QueueLength, queue: u64, packets: u64, wire: u64) -> bool {
+    match limit {
+        QueueLength::Bytes(limit) => queue + wire <= limit.get(),
+        QueueLength::Packets(limit) => packets < u64::from(limit),
     }
-}
-
-/// Marking of ECN-capable packets by the instantaneous queue.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Marking {
-    /// No marks below this queue, which excludes the packet itself.
-    pub kmin: Length,
-    /// Every packet marked from this queue on.
-    pub kmax: Length,
-    /// Probability just below `kmax`; linear in between.
-    pub pmax: f64,
-    /// Decide as transmission begins, on the queue left behind, rather than as the packet joins.
-    pub at_dequeue: bool,
-    /// Drop packets that are not ECN-capable where they would be marked.
-    pub drop_not_ect: bool,
-    /// Leave ECN-capable packets unmarked: the rule only drops.
-    pub spares_ect: bool,
 }
 
 /// A class that carries the credits of a transport, metered.
@@ -77,9 +50,9 @@ pub struct PortSettings {
     /// The engine's name of the cable.
     pub link: LinkId,
     /// Queue limit, the packet itself included; `None`: the shared buffer's only, or none.
-    pub limit: Option<Length>,
-    /// Congestion marks.
-    pub marking: Option<Marking>,
+    pub limit: Option<QueueLength>,
+    /// Congestion marks, with thresholds for a port of this rate.
+    pub marking: Option<EcnMarking>,
     /// Strict-priority classes.
     pub classes: u8,
     /// A packet stops counting as its transmission begins, rather than byte by byte.

@@ -6,8 +6,9 @@
 //! mode the limit of the highest class is in bytes.
 
 use super::class::NOTHING;
-use super::{Length, Port, PortMode};
-use forebay_units::{Bytes, Time};
+use super::{Port, PortMode};
+use forebay_settings::QueueLength;
+use forebay_units::Time;
 use forebay_wire::Packet;
 
 impl Port {
@@ -19,7 +20,7 @@ impl Port {
             && !self.scheduled.is_watched()
             && self.cold.settings.marking.is_none()
             && classes.rules().next().is_none()
-            && !matches!(top, Some(Length::Packets(_)))
+            && !matches!(top, Some(QueueLength::Packets(_)))
     }
 
     /// The wire begins to be described by times of classes.
@@ -31,10 +32,10 @@ impl Port {
         let (mut least, mut packets) = (self.cold.bounds.limit, u16::MAX);
         for limit in limits {
             match limit {
-                Length::Bytes(bytes) => {
-                    least = least.min(self.cold.settings.rate.time_for(Bytes::new(bytes)));
+                QueueLength::Bytes(bytes) => {
+                    least = least.min(self.cold.settings.rate.time_for(bytes));
                 }
-                Length::Packets(most) => {
+                QueueLength::Packets(most) => {
                     packets = packets.min(u16::try_from(most).unwrap_or(u16::MAX));
                 }
             }

@@ -7,6 +7,7 @@
 //! Source: Handley et al., "Re-architecting datacenter networks and stacks for low latency and high performance" (NDP), SIGCOMM 2017, section 3.
 
 use super::marking::draw;
+use super::settings::holds;
 use super::{Port, Verdict};
 use forebay_engine::Emitter;
 use forebay_units::Time;
@@ -96,7 +97,7 @@ impl Port {
         let newest = self.scheduled.last_of(lane).filter(|newest| trim.cuts(newest))?;
         let left = (queue - self.wire(&newest), packets - 1);
         let limit = self.policy(packet.class).and_then(|policy| policy.limit)?;
-        limit.holds(left.0, left.1, self.wire(packet)).then_some(left)
+        holds(limit, left.0, left.1, self.wire(packet)).then_some(left)
     }
 
     /// Queues a packet in place of the newest one of its class, which it becomes.

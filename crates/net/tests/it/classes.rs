@@ -1,10 +1,10 @@
 //! Classes at one switch, by hand: shares of the pool, marks on the queue of a class, pauses and watchdogs of a class.
 
-use crate::common::{Bench, packet, plain, ps};
+use crate::common::{Bench, bytes, packet, plain, ps};
 use forebay_net::{
-    CLASSES, ClassPolicy, Form, IngressPool, IngressSettings, Length, Marking, PortSettings,
-    Watchdog, Xoff,
+    CLASSES, ClassPolicy, Form, IngressPool, IngressSettings, PortSettings, Watchdog, Xoff,
 };
+use forebay_settings::{EcnMarking, MarkAt, QueueLength};
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Ecn, Packet};
 
@@ -74,26 +74,19 @@ fn a_class_that_is_dropped_has_a_queue_within_the_threshold_too() {
     assert!((499_000..=500_000).contains(&held), "{held}");
 }
 
-fn marks(at_dequeue: bool) -> [ClassPolicy; CLASSES] {
+fn marks(at: MarkAt) -> [ClassPolicy; CLASSES] {
     let mut policies = [ClassPolicy::default(); CLASSES];
-    let step = Marking {
-        kmin: Length::Bytes(3_000),
-        kmax: Length::Bytes(3_000),
-        pmax: 1.0,
-        at_dequeue,
-        drop_not_ect: false,
-        spares_ect: false,
-    };
+    let step = EcnMarking { kmin: bytes(3_000), kmax: bytes(3_000), at, ..EcnMarking::default() };
     policies[2].marking = Some(step);
     policies[1].marking =
-        Some(Marking { kmin: Length::Packets(2), kmax: Length::Packets(2), ..step });
+        Some(EcnMarking { kmin: QueueLength::Packets(2), kmax: QueueLength::Packets(2), ..step });
     policies
 }
 
 #[test]
 fn a_class_has_a_limit_of_its_own() {
     // With the packet in transmission: three of 1,500 B, less what is gone of the first; or two packets.
-    for (limit, fit) in [(Length::Bytes(4_500), 3), (Length::Packets(2), 2)] {
+    for (limit, fit) in [(bytes(4_500), 3), (QueueLength::Packets(2), 2)] {
         for form in [Form::Queued, Form::Naive] {
             let mut policies = [ClassPolicy::default(); CLASSES];
             policies[2].limit = Some(limit);
@@ -119,15 +112,15 @@ fn marked(bench: &Bench, class: u8) -> Vec<u64> {
 
 #[test]
 fn the_queue_of_a_class_alone_marks_it() {
-    for (at_dequeue, of_2, of_1) in [
+    for (at, of_2, of_1) in [
         // Joining: the fourth of class 2 finds three, the third of class 1 two. Later the first of class 2 is in transmission, so that
         // the fourth finds three less what is gone of that one.
-        (false, vec![3, 4, 5, 104], vec![2, 3]),
+        (MarkAt::Enqueue, vec![3, 4, 5, 104], vec![2, 3]),
         // Leaving: what comes of class 2 later stays behind all six, the third of class 1 leaves one behind. Later the first leaves
         // at once, the second three.
-        (true, vec![0, 1, 2, 3, 4, 5, 101], vec![0, 1]),
+        (MarkAt::Dequeue, vec![0, 1, 2, 3, 4, 5, 101], vec![0, 1]),
     ] {
-        let mut bench = Bench::by_class(2, settings(), None, marks(at_dequeue));
+        let mut bench = Bench::by_class(2, settings(), None, marks(at));
         for seq in 0..9 {
             bench.arrive(ps(seq), 1, of_class(0, seq, 1_000, Ecn::Ect)); // a long queue of a class without a rule
         }

@@ -1,10 +1,11 @@
 //! Ports: one touch against explicit queues, order, marks, losses.
 
-use crate::common::{Bench, FORMS, packet, plain, ps};
+use crate::common::{Bench, FORMS, bytes, packet, plain, ps};
 use forebay_net::{
-    CLASSES, ClassPolicy, DropRule, Form, Length, Marking, OverflowAction, PortFault, PortSettings,
-    SharedBuffer, Trim,
+    CLASSES, ClassPolicy, DropRule, Form, OverflowAction, PortFault, PortSettings, SharedBuffer,
+    Trim,
 };
+use forebay_settings::{EcnMarking, Ect, MarkAt, NotEct, QueueLength};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Span};
 use forebay_wire::{Ecn, Flags, FlowId, Kind, Packet, Rates};
@@ -18,18 +19,19 @@ fn of<T: Copy>(rng: &mut Stream, from: &[T]) -> T {
 fn settings(rng: &mut Stream) -> PortSettings {
     let kmin = rng.below(20_000);
     let step = rng.below(2) == 0;
-    let marking = Marking {
-        kmin: Length::Bytes(kmin),
-        kmax: Length::Bytes(if step { kmin } else { kmin + 1 + rng.below(20_000) }),
+    let marking = EcnMarking {
+        kmin: bytes(kmin),
+        kmax: bytes(if step { kmin } else { kmin + 1 + rng.below(20_000) }),
         pmax: of(rng, &[0.05, 0.5, 1.0]),
-        at_dequeue: false,
-        drop_not_ect: rng.below(3) == 0,
-        spares_ect: rng.below(5) == 0,
+        at: MarkAt::Enqueue,
+        not_ect: if rng.below(3) == 0 { NotEct::Drop } else { NotEct::Pass },
+        ect: if rng.below(5) == 0 { Ect::Pass } else { Ect::Mark },
+        ..EcnMarking::default()
     };
     PortSettings {
         rate: BitsPerSec::from_gbps(of(rng, &[1, 10, 25, 100])),
         flight: Span::from_ps(of(rng, &[0, 1, 500_000, 40_000_000])),
-        limit: of(rng, &[None, Some(Length::Bytes(9_000)), Some(Length::Bytes(30_001))]),
+        limit: of(rng, &[None, Some(bytes(9_000)), Some(bytes(30_001))]),
         marking: of(rng, &[None, Some(marking), Some(marking)]),
         overhead: of(rng, &[0, 24, 7]),
         hold: rng.below(2) == 0,
@@ -43,22 +45,19 @@ fn settings(rng: &mut Stream) -> PortSettings {
 
 /// Limits, marks and weights of some classes.
 fn policies(rng: &mut Stream) -> [ClassPolicy; CLASSES] {
-    let unit = of(
-        rng,
-        &[Length::Bytes, Length::Bytes, Length::Bytes, |bytes| {
-            Length::Packets(bytes as u32 / 1_500)
-        }],
-    );
+    let unit =
+        of(rng, &[bytes, bytes, bytes, |length: u64| QueueLength::Packets(length as u32 / 1_500)]);
     let weighted = rng.below(2) == 0;
     [(); CLASSES].map(|()| {
         let kmin = rng.below(8_000);
-        let marking = Marking {
+        let marking = EcnMarking {
             kmin: unit(kmin),
             kmax: unit(kmin + 1_500 + rng.below(8_000)),
             pmax: of(rng, &[0.3, 1.0]),
-            at_dequeue: rng.below(3) == 0,
-            drop_not_ect: rng.below(3) == 0,
-            spares_ect: rng.below(5) == 0,
+            at: if rng.below(3) == 0 { MarkAt::Dequeue } else { MarkAt::Enqueue },
+            not_ect: if rng.below(3) == 0 { NotEct::Drop } else { NotEct::Pass },
+            ect: if rng.below(5) == 0 { Ect::Pass } else { Ect::Mark },
+            ..EcnMarking::default()
         };
         let limit = unit(1_500 + rng.below(20_000));
         ClassPolicy {
@@ -100,7 +99,7 @@ fn only_limits(classes: u8, rng: &mut Stream) -> [ClassPolicy; CLASSES] {
     for policy in &mut all {
         (policy.marking, policy.weight, policy.turn) = (None, 0, 0);
     }
-    let limit = Length::Bytes(64 + rng.below(6_000));
+    let limit = bytes(64 + rng.below(6_000));
     all[usize::from(classes) - 1].limit = of(rng, &[None, Some(limit), Some(limit)]);
     all
 }
@@ -204,8 +203,8 @@ fn early_is_explicit(seed: u64, steps: usize, classes: u8, more: More) -> usize 
         assert_eq!(f.counters().lost_packets, s.counters().lost_packets, "losses at step {step}");
         assert_eq!(fast.accounted(now), fast.offered, "early, step {step}");
         assert_eq!(slow.accounted(now), slow.offered, "explicit, step {step}");
-        if let Some(Length::Bytes(limit)) = settings.limit {
-            assert!(f.queue(now) <= limit);
+        if let Some(QueueLength::Bytes(limit)) = settings.limit {
+            assert!(f.queue(now) <= limit.get());
         }
     }
     let end = now + Span::from_secs(1);
@@ -351,7 +350,7 @@ fn random_loss_has_its_rate_and_is_independent() {
 }
 
 /// The share of packets marked at a queue that stands still.
-fn marked_share(marking: Marking, queue: u64, form: Form) -> (u64, u64) {
+fn marked_share(marking: EcnMarking, queue: u64, form: Form) -> (u64, u64) {
     let mut bench = Bench::new(2, PortSettings { marking: Some(marking), form, ..plain() }, None);
     let unmarked = |size: u16| packet(0, 0, size, Ecn::NotEct);
     let mut left = queue;
@@ -377,14 +376,12 @@ fn marked_share(marking: Marking, queue: u64, form: Form) -> (u64, u64) {
 
 #[test]
 fn a_ramp_marks_its_share() {
-    let length = Length::Bytes;
-    let ramp = Marking {
+    let length = bytes;
+    let ramp = EcnMarking {
         kmin: length(10_000),
         kmax: length(50_000),
         pmax: 0.4,
-        at_dequeue: false,
-        drop_not_ect: false,
-        spares_ect: false,
+        ..EcnMarking::default()
     };
     for form in FORMS {
         for (queue, share) in [
@@ -404,14 +401,7 @@ fn a_ramp_marks_its_share() {
 
 #[test]
 fn a_step_marks_from_k_on_exactly() {
-    let step = |k| Marking {
-        kmin: Length::Bytes(k),
-        kmax: Length::Bytes(k),
-        pmax: 1.0,
-        at_dequeue: false,
-        drop_not_ect: false,
-        spares_ect: false,
-    };
+    let step = |k| EcnMarking { kmin: bytes(k), kmax: bytes(k), ..EcnMarking::default() };
     for form in FORMS {
         let (marked, n) = marked_share(step(20_000), 20_000 + 1_000, form);
         assert_eq!(marked, n, "a packet that finds K is marked");
@@ -424,21 +414,14 @@ fn a_step_marks_from_k_on_exactly() {
 /// a port.
 #[test]
 fn each_mark_that_leaves_is_counted_once() {
-    let step = Marking {
-        kmin: Length::Bytes(4_000),
-        kmax: Length::Bytes(4_000),
-        pmax: 1.0,
-        at_dequeue: false,
-        drop_not_ect: false,
-        spares_ect: false,
-    };
-    let ramp = Marking { kmax: Length::Bytes(40_000), pmax: 0.5, ..step };
+    let step = EcnMarking { kmin: bytes(4_000), kmax: bytes(4_000), ..EcnMarking::default() };
+    let ramp = EcnMarking { kmax: bytes(40_000), pmax: 0.5, ..step };
     let rules = [
         step,
         ramp,
-        Marking { at_dequeue: true, ..step },
-        Marking { drop_not_ect: true, ..ramp },
-        Marking { kmin: Length::Packets(4), kmax: Length::Packets(9), ..ramp },
+        EcnMarking { at: MarkAt::Dequeue, ..step },
+        EcnMarking { not_ect: NotEct::Drop, ..ramp },
+        EcnMarking { kmin: QueueLength::Packets(4), kmax: QueueLength::Packets(9), ..ramp },
     ];
     for (form, classes) in [(Form::Any, 1), (Form::Any, 3), (Form::Queued, 1), (Form::Naive, 3)] {
         for (marking, by_class) in rules.iter().flat_map(|rule| [(*rule, false), (*rule, true)]) {
@@ -470,17 +453,10 @@ fn each_mark_that_leaves_is_counted_once() {
 
 #[test]
 fn what_is_not_ecn_capable_is_never_marked() {
-    let marking = Marking {
-        kmin: Length::Bytes(0),
-        kmax: Length::Bytes(0),
-        pmax: 1.0,
-        at_dequeue: false,
-        drop_not_ect: false,
-        spares_ect: false,
-    };
+    let marking = EcnMarking { kmin: bytes(0), kmax: bytes(0), ..EcnMarking::default() };
     for form in FORMS {
-        for drop_not_ect in [false, true] {
-            let marking = Marking { drop_not_ect, ..marking };
+        for not_ect in [NotEct::Pass, NotEct::Drop] {
+            let marking = EcnMarking { not_ect, ..marking };
             let mut bench =
                 Bench::new(2, PortSettings { marking: Some(marking), form, ..plain() }, None);
             for seq in 0..100 {
@@ -494,7 +470,7 @@ fn what_is_not_ecn_capable_is_never_marked() {
             let marked = bench.wires.arrived.iter().filter(|(_, _, p)| p.ecn == Ecn::Ce).count();
             assert_eq!(marked, 50);
             let dropped = bench.switch.ports()[1].counters().dropped_packets;
-            assert_eq!(dropped, if drop_not_ect { 50 } else { 0 });
+            assert_eq!(dropped, if not_ect == NotEct::Drop { 50 } else { 0 });
         }
     }
 }
@@ -502,7 +478,7 @@ fn what_is_not_ecn_capable_is_never_marked() {
 #[test]
 fn a_limit_in_packets_counts_the_one_being_sent() {
     let mut bench =
-        Bench::new(2, PortSettings { limit: Some(Length::Packets(5)), ..plain() }, None);
+        Bench::new(2, PortSettings { limit: Some(QueueLength::Packets(5)), ..plain() }, None);
     for seq in 0..20 {
         bench.arrive(ps(0), 1, packet(0, seq, 1_500, Ecn::NotEct));
     }
@@ -515,7 +491,7 @@ fn a_limit_in_packets_counts_the_one_being_sent() {
 fn a_byte_limit_is_exact() {
     for form in FORMS {
         for (limit, fit) in [(4_499, 2), (4_500, 3), (4_501, 3)] {
-            let limit = Some(Length::Bytes(limit));
+            let limit = Some(bytes(limit));
             let mut bench = Bench::new(2, PortSettings { limit, form, ..plain() }, None);
             for seq in 0..10 {
                 bench.arrive(ps(0), 1, packet(0, seq, 1_500, Ecn::NotEct));
@@ -585,13 +561,14 @@ fn one_seed() {
 #[test]
 fn selective_drop_leaves_what_is_ecn_capable_alone() {
     let k = 6_000;
-    let marking = Marking {
-        kmin: Length::Bytes(k),
-        kmax: Length::Bytes(k),
+    let marking = EcnMarking {
+        kmin: bytes(k),
+        kmax: bytes(k),
         pmax: 1.0,
-        at_dequeue: false,
-        drop_not_ect: true,
-        spares_ect: true,
+        at: MarkAt::Enqueue,
+        not_ect: NotEct::Drop,
+        ect: Ect::Pass,
+        ..EcnMarking::default()
     };
     for (form, gap) in FORMS.iter().flat_map(|form| [(*form, 1_300_000), (*form, 300_000)]) {
         let mut alone = Vec::new();

@@ -1,7 +1,7 @@
 //! The switch as a whole: the shared buffer against an obvious one, and a digest that sees a single bit.
 
-use crate::common::{Bench, FORMS, packet, plain, ps};
-use forebay_net::{Length, PortSettings, SharedBuffer};
+use crate::common::{Bench, FORMS, bytes, packet, plain, ps};
+use forebay_net::{PortSettings, SharedBuffer};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Bytes, Span};
 use forebay_wire::{Ecn, Packet};
@@ -138,7 +138,7 @@ fn a_threshold_is_of_the_port_or_of_each_class() {
 #[test]
 fn one_flipped_ecn_bit_changes_the_digest() {
     let digest = |flipped: Option<u64>| {
-        let limit = Some(Length::Bytes(3_000));
+        let limit = Some(bytes(3_000));
         let mut bench = Bench::new(2, PortSettings { limit, ..plain() }, None);
         for seq in 0..50 {
             let ecn = if flipped == Some(seq) { Ecn::Ce } else { Ecn::Ect };

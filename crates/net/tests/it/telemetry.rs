@@ -1,14 +1,15 @@
 //! In-band telemetry: what ports record, and that it reaches the other end whatever runs the fabric.
 
-use crate::common::{Bench, packet, plain, ps, records};
+use crate::common::{Bench, bytes, packet, plain, ps, records};
 use forebay_engine::reference::Reference;
 use forebay_engine::{
     Digest, Emitter, Engine, EngineAccess, LinkId, Node, NodeId, Tuning, Watch, combine,
 };
 use forebay_net::{
-    CLASSES, Cable, Fabric, Form, IngressPool, IngressSettings, Length, LinkLeftovers, Marking,
-    Paths, Port, PortFault, PortSettings, Routes, SharedBuffer, Switch, SwitchSettings, Xoff,
+    CLASSES, Cable, Fabric, Form, IngressPool, IngressSettings, LinkLeftovers, Paths, Port,
+    PortFault, PortSettings, Routes, SharedBuffer, Switch, SwitchSettings, Xoff,
 };
+use forebay_settings::{EcnMarking, MarkAt, QueueLength};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use forebay_wire::{Ecn, Flags, FlowId, Hop, Kind, Packet, Rates};
@@ -313,12 +314,12 @@ fn network(seed: u64, explicit: bool) -> (Fabric, Vec<Either>) {
     let cables = ends.into_iter().map(cable).collect();
     let fabric = Fabric::new(8, hosts, cables, Span::ZERO, &[]);
     let lengths =
-        [[Length::Packets(2), Length::Packets(20)], [Length::Bytes(2_000), Length::Bytes(20_000)]];
+        [[QueueLength::Packets(2), QueueLength::Packets(20)], [bytes(2_000), bytes(20_000)]];
     let [kmin, kmax] = of(&mut rng, &lengths);
     let at_dequeue =
-        Marking { kmin, kmax, pmax: 0.5, at_dequeue: true, drop_not_ect: false, spares_ect: false };
+        EcnMarking { kmin, kmax, pmax: 0.5, at: MarkAt::Dequeue, ..EcnMarking::default() };
     let marking = of(&mut rng, &[None, Some(at_dequeue)]);
-    let limit = of(&mut rng, &[None, Some(Length::Bytes(20_000)), Some(Length::Packets(9))]);
+    let limit = of(&mut rng, &[None, Some(bytes(20_000)), Some(QueueLength::Packets(9))]);
     let loss = of(&mut rng, &[0.0, 0.0, 0.1]);
     let classes = 1 + rng.below(3) as u8;
     let pauses = rng.below(3) == 0;

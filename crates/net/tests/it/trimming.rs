@@ -1,16 +1,17 @@
 //! Trimming at one port, by hand: what is cut, what goes back, and what the wire carries.
 
-use crate::common::{Bench, packet, plain, ps};
-use forebay_net::{CLASSES, ClassPolicy, Form, Length, OverflowAction, PortSettings, Trim};
+use crate::common::{Bench, bytes, packet, plain, ps};
+use forebay_net::{CLASSES, ClassPolicy, Form, OverflowAction, PortSettings, Trim};
+use forebay_settings::QueueLength;
 use forebay_units::{Span, Time};
 use forebay_wire::{Ecn, Flags, FlowId, Kind, Packet};
 
 /// Class 0 holds some packets and is trimmed to 60 B into class 1, which holds so many bytes and returns the rest.
-fn policies(low: Length, coin: f64, high: u64) -> [ClassPolicy; CLASSES] {
+fn policies(low: QueueLength, coin: f64, high: u64) -> [ClassPolicy; CLASSES] {
     let mut policies = [ClassPolicy::default(); CLASSES];
     policies[0].limit = Some(low);
     policies[0].over = OverflowAction::Trim(Trim { to: 60, class: 1, coin, tells: true });
-    policies[1].limit = Some(Length::Bytes(high));
+    policies[1].limit = Some(bytes(high));
     policies[1].over = OverflowAction::Return;
     policies
 }
@@ -37,7 +38,7 @@ const FORMS: [Form; 3] = [Form::Any, Form::Queued, Form::Naive];
 /// toss for the last place, and the one that tosses second has it a quarter of the time more often: 1.5 % more than half. A simulation in which both send at once keeps the order of the ports.
 #[test]
 fn two_senders_at_line_rate_share_a_port_by_the_coin() {
-    let (packets, bytes) = (Length::Packets(8), Length::Bytes(8 * 1_538));
+    let (packets, bytes) = (QueueLength::Packets(8), bytes(8 * 1_538));
     for (form, low, behind, turns, more) in [
         (Form::Queued, packets, 0, true, 0.0),
         (Form::Any, packets, 0, true, 0.0),
@@ -78,7 +79,7 @@ fn two_senders_at_line_rate_share_a_port_by_the_coin() {
 fn the_coin_says_which_packet_is_trimmed() {
     for form in FORMS {
         let sent = |coin| {
-            let mut bench = bench(form, policies(Length::Packets(3), coin, 33_000));
+            let mut bench = bench(form, policies(QueueLength::Packets(3), coin, 33_000));
             (0..5).for_each(|seq| bench.arrive(ps(seq), 1, data(0, seq)));
             bench.run_to(Time::ZERO + Span::from_ms(1));
             let seqs = |kind| of_kind(&bench, kind).iter().map(|p| p.seq).collect::<Vec<_>>();
@@ -93,7 +94,7 @@ fn the_coin_says_which_packet_is_trimmed() {
 #[test]
 fn a_header_without_room_goes_back_once() {
     for form in FORMS {
-        let mut bench = bench(form, policies(Length::Packets(2), 1.0, 3 * 84));
+        let mut bench = bench(form, policies(QueueLength::Packets(2), 1.0, 3 * 84));
         let source = bench.fabric.addr(0);
         for seq in 0..9 {
             let flags = if seq % 2 == 0 { Flags::FROM } else { Flags::NONE };
@@ -118,7 +119,7 @@ fn a_header_without_room_goes_back_once() {
 /// A returned header that finds no room on its way back ends there.
 #[test]
 fn a_returned_header_is_not_returned_again() {
-    let mut bench = bench(Form::Queued, policies(Length::Packets(2), 1.0, 84));
+    let mut bench = bench(Form::Queued, policies(QueueLength::Packets(2), 1.0, 84));
     let source = bench.fabric.addr(1);
     // The source is behind the full port itself, so that the way back is as full.
     for seq in 0..9 {

@@ -1,19 +1,19 @@
 //! `[fabric]`: nodes, cables and routing; one type for each table of the file, the checked scenario and the resolved file.
 
 mod credits;
-mod ecn;
 mod hierarchical;
 mod pause;
 mod shaper;
 mod switch;
 
 pub use credits::*;
-pub use ecn::*;
 pub use hierarchical::*;
 pub(crate) use pause::PAUSES_NOTHING;
 pub use pause::*;
 pub use shaper::*;
 pub use switch::*;
+
+pub use forebay_settings::{ClassMarking, Ecn, EcnMarking, Ect, MarkAt, NotEct};
 
 use crate::judge::Judge;
 use crate::quantity::QueueLength;

@@ -306,7 +306,7 @@ impl Switch {
                 "would drop packets before their class could trim them; write buffer = \"none\"";
             judge.say("fabric.switch.buffer", text);
         }
-        self.ecn.check(judge, self.classes);
+        self.ecn.check(&mut judge.table("fabric.switch"), self.classes);
         self.check_weights(judge);
         if let Some(hierarchical) = &mut self.hierarchical {
             hierarchical.check(judge, packet);

@@ -21,14 +21,13 @@ use forebay_engine::{LinkId, NodeId};
 use forebay_host::memory::settings::SmtOrder;
 use forebay_laws::host_driver::lockstep::Line;
 use forebay_net::{
-    CLASSES, Cable, ClassPolicy, CreditClass, Fabric, Form, IngressPool, IngressSettings, Length,
-    Marking, OverflowAction, PathCounts, PortSettings, Routes, Shaper, Share as PartOfRate,
-    SharedBuffer, Switch, SwitchSettings, Tor, Watchdog, Xoff,
+    CLASSES, Cable, ClassPolicy, CreditClass, Fabric, Form, IngressPool, IngressSettings,
+    OverflowAction, PathCounts, PortSettings, Routes, Shaper, Share as PartOfRate, SharedBuffer,
+    Switch, SwitchSettings, Tor, Watchdog, Xoff,
 };
 use forebay_record::law_logs::LawLogs;
 use forebay_scenario::model::{
-    self, Change, Clock, DeadPort, Ect, MarkAt, NotEct, PoolThreshold, QueueLength, Release,
-    Scenario, Topology, WatchdogAction,
+    self, Change, Clock, DeadPort, PoolThreshold, Release, Scenario, Topology, WatchdogAction,
 };
 use forebay_scenario::pause::{PauseSetup, Threshold};
 use forebay_scenario::pitfalls::pitfalls;
@@ -528,9 +527,9 @@ impl<'a> Maker<'a> {
             let watchdogs = watchdogs.unwrap_or_default();
             let tells = core_trims && direction.peer.0 >= self.fabric.hosts();
             core::array::from_fn(|class| ClassPolicy {
-                limit: limits[class].map(length),
+                limit: limits[class],
                 over: over_limit(switch, class, tells),
-                marking: rules[class].map(|rule| marking(&rule, cable.link.rate)),
+                marking: rules[class].map(|rule| rule.at_rate(cable.link.rate)),
                 weight: weights[class],
                 turn: turns[class],
                 watchdog: watchdogs[class]
@@ -658,8 +657,8 @@ impl<'a> Maker<'a> {
         let shaped = self.shaper_of(node, self.fabric.ports_of(node)[port].peer);
         let limit = shaped.and_then(|shaper| shaper.limit).or(limit);
         PortSettings {
-            limit: limit.or(switch.port_limit).map(length),
-            marking: switch.ecn.of_port().map(|ecn| marking(&ecn, bare.rate)),
+            limit: limit.or(switch.port_limit),
+            marking: switch.ecn.of_port().map(|rule| rule.at_rate(bare.rate)),
             // Credits and rates go before data.
             classes: switch.classes.max(1 + u8::from(switch.hierarchical.is_some())),
             release_at_start: switch.release == Release::Start,
@@ -667,13 +666,6 @@ impl<'a> Maker<'a> {
             telemetry: self.common.telemetry,
             ..bare
         }
-    }
-}
-
-fn length(of: QueueLength) -> Length {
-    match of {
-        QueueLength::Bytes(bytes) => Length::Bytes(bytes.get()),
-        QueueLength::Packets(packets) => Length::Packets(packets),
     }
 }
 
@@ -687,19 +679,6 @@ fn over_limit(switch: &model::Switch, class: usize, tells: bool) -> OverflowActi
         }
         None if switch.return_to_sender && headers() => OverflowAction::Return,
         None => OverflowAction::Drop,
-    }
-}
-
-/// The marking rule of a port of this rate.
-fn marking(ecn: &model::EcnMarking, rate: BitsPerSec) -> Marking {
-    let (kmin, kmax) = ecn.thresholds(rate);
-    Marking {
-        kmin: length(kmin),
-        kmax: length(kmax),
-        pmax: ecn.pmax,
-        at_dequeue: ecn.at == MarkAt::Dequeue,
-        drop_not_ect: ecn.not_ect == NotEct::Drop,
-        spares_ect: ecn.ect == Ect::Pass,
     }
 }
 

@@ -16,7 +16,7 @@ const USES: [(&str, &[&str]); 31] = [
     ("engine", &["units"]),
     ("host", &["units", "wire"]),
     ("transport", &["units", "laws", "settings", "wire"]),
-    ("net", &["units", "laws", "wire", "engine"]),
+    ("net", &["units", "laws", "settings", "wire", "engine"]),
     ("jobs", &["units"]),
     ("record", &["units", "jobs"]),
     ("bpf", &[]), // its tests read its objects as linux does, and run them

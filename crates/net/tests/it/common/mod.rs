@@ -6,9 +6,15 @@ use forebay_net::{
     CLASSES, Cable, ClassPolicy, Fabric, Form, IngressPool, LinkLeftovers, Paths, PortFault,
     PortSettings, Routes, SharedBuffer, Switch, SwitchSettings,
 };
-use forebay_units::{BitsPerSec, Span, Time};
+use forebay_settings::QueueLength;
+use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use forebay_wire::{Ecn, Flags, FlowId, IntRecords, Packet};
 use std::collections::{BTreeMap, VecDeque};
+
+/// A length of queue in bytes.
+pub fn bytes(length: u64) -> QueueLength {
+    QueueLength::Bytes(Bytes::new(length))
+}
 
 /// All ways to keep a queue. None may change a result.
 pub const FORMS: [Form; 3] = [Form::Any, Form::Queued, Form::Naive];

@@ -1,7 +1,6 @@
 //! `ecn`: congestion marks by the queue of a port, or by those of classes.
 
-use crate::judge::Judge;
-use crate::quantity::QueueLength;
+use crate::{QueueLength, SettingsTable};
 use forebay_units::{BitsPerSec, Bytes};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -127,19 +126,25 @@ impl EcnMarking {
         (scaled(self.kmin), scaled(self.kmax))
     }
 
-    fn check(&mut self, judge: &mut Judge<'_>, path: &str) {
+    /// The rule of a port of this rate, with the thresholds that hold there.
+    pub fn at_rate(mut self, rate: BitsPerSec) -> Self {
+        (self.kmin, self.kmax) = self.thresholds(rate);
+        Self { for_rate: None, ..self }
+    }
+
+    fn check(&mut self, table: &mut impl SettingsTable, path: &str) {
         let at = |key: &str| format!("{path}.{key}");
-        match (self.k.take(), judge.given(&at("kmin")), judge.given(&at("kmax"))) {
+        match (self.k.take(), table.given(&at("kmin")), table.given(&at("kmax"))) {
             (None, false, false) => _ = self.for_rate.get_or_insert(BitsPerSec::from_gbps(10)),
             (Some(k), false, false) => (self.kmin, self.kmax) = (k, k),
             (None, true, true) => {}
             (Some(_), ..) => {
                 let text = "is a step, kmin and kmax are a ramp; write one or the other";
-                return judge.wrong(&at("k"), text);
+                return table.wrong(&at("k"), text);
             }
             _ => {
                 let text = "has half a ramp; write kmin and kmax, or k alone for a step";
-                return judge.say(path, text);
+                return table.say(path, text);
             }
         }
         let falls = match (self.kmin, self.kmax) {
@@ -147,26 +152,26 @@ impl EcnMarking {
             (QueueLength::Packets(a), QueueLength::Packets(b)) => a > b,
             _ => {
                 let text = "and kmin are not both bytes or both packets; write both in one of them";
-                judge.wrong(&at("kmax"), text);
+                table.wrong(&at("kmax"), text);
                 false
             }
         };
         if falls {
             let text =
                 format!("\"{}\" is less than kmin, \"{}\"; a ramp goes up", self.kmax, self.kmin);
-            judge.say(&at("kmax"), text);
+            table.say(&at("kmax"), text);
         }
         if self.for_rate.is_some_and(|rate| rate.get() == 0) {
-            judge.wrong(&at("for_rate"), "is not a rate; write for instance \"10Gbps\"");
+            table.wrong(&at("for_rate"), "is not a rate; write for instance \"10Gbps\"");
         }
-        judge.share(&at("pmax"), self.pmax);
+        table.share(&at("pmax"), self.pmax);
         if self.ect == Ect::Pass && (self.not_ect == NotEct::Pass || self.at == MarkAt::Dequeue) {
             let remedy = match self.not_ect {
                 NotEct::Pass => "not_ect = \"drop\"",
                 NotEct::Drop => "at = \"enqueue\"",
             };
             let text = format!("leaves a rule that does nothing; write {remedy}, or leave ect out");
-            judge.wrong(&at("ect"), text);
+            table.wrong(&at("ect"), text);
         }
     }
 }
@@ -192,15 +197,16 @@ impl Ecn {
         all.iter().find(|one| one.classes.contains(&class)).map(|one| one.marking)
     }
 
-    pub(super) fn check(&mut self, judge: &mut Judge<'_>, classes: u8) {
-        let path = "fabric.switch.ecn";
+    /// Spells out steps as ramps, and says what is wrong with `ecn` of the table. `classes`: number of classes.
+    pub fn check(&mut self, table: &mut impl SettingsTable, classes: u8) {
+        let path = "ecn";
         let mut marked = 0u8;
         match self {
             Self::Off => {}
-            Self::Port(marking) => marking.check(judge, path),
+            Self::Port(marking) => marking.check(table, path),
             Self::ByClass(all) => {
                 for (i, one) in all.iter_mut().enumerate() {
-                    one.check(judge, &format!("{path}[{i}]"), classes, &mut marked);
+                    one.check(table, &format!("{path}[{i}]"), classes, &mut marked);
                 }
             }
         }
@@ -209,18 +215,18 @@ impl Ecn {
 
 impl ClassMarking {
     /// `marked`: a bit for each class of the entries before.
-    fn check(&mut self, judge: &mut Judge<'_>, path: &str, classes: u8, marked: &mut u8) {
-        self.marking.check(judge, path);
+    fn check(&mut self, table: &mut impl SettingsTable, path: &str, classes: u8, marked: &mut u8) {
+        self.marking.check(table, path);
         let path = format!("{path}.classes");
         if self.classes.is_empty() {
-            judge.say(&path, "marks nothing; write the classes to mark, for instance [3]");
+            table.say(&path, "marks nothing; write the classes to mark, for instance [3]");
         }
         for class in &self.classes {
             if *marked & 1 << class != 0 {
-                judge.say(&path, format!("marks class {class} a second time; write it once"));
+                table.say(&path, format!("marks class {class} a second time; write it once"));
             }
             *marked |= 1 << class;
         }
-        judge.class_exists(&path, self.classes.iter().max().copied().unwrap_or(0), classes);
+        table.class_exists(&path, self.classes.iter().max().copied().unwrap_or(0), classes);
     }
 }
