@@ -21,6 +21,7 @@
 //! the paper.
 //! Invariants: given < requested + a credit, for every rack; credits and what they yield to, in any span, take the span and one more of them.
 
+use forebay_settings::Hierarchical;
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
 
 /// What the credits of a port are made from.
@@ -39,6 +40,17 @@ pub struct CreditSettings {
 }
 
 impl CreditSettings {
+    /// Credits of a port of this rate in a fabric of these settings; `round_trip`: see there.
+    pub fn of(keys: &Hierarchical, rate: BitsPerSec, round_trip: Span) -> Self {
+        Self {
+            bytes: keys.credit.get(),
+            rate,
+            pace: (keys.credit_pace * f64::from(FULL_RATE)).round() as u32,
+            round_trip,
+            patience: keys.request_timeout,
+        }
+    }
+
     /// Rate of credits with what they yield to.
     fn paced(&self) -> BitsPerSec {
         let rate = u128::from(self.rate.get()) * u128::from(self.pace) / u128::from(FULL_RATE);

@@ -23,30 +23,9 @@
 //! have to be exact at every departure, since any of them may end the pause.
 
 use crate::port::{CLASSES, MOST_IN_TRANSMISSION};
+use forebay_settings::{IngressAccount, Threshold};
 use forebay_units::Bytes;
 use forebay_wire::Packet;
-
-/// When an ingress port pauses.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Xoff {
-    /// At `alpha` times the free pool.
-    Dynamic(f64),
-    /// At so many bytes of the pool.
-    Fixed(Bytes),
-}
-
-/// One account of an ingress port.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct IngressSettings {
-    /// Bytes that are its own.
-    pub reserved: Bytes,
-    /// Bytes kept for what arrives after a pause; `None`: it never pauses, and drops what has no room.
-    pub headroom: Option<Bytes>,
-    /// Threshold of its share of the pool.
-    pub xoff: Xoff,
-    /// The account resumes when its share is this far below the threshold.
-    pub resume_offset: Bytes,
-}
 
 /// The accounts of a switch.
 #[derive(Clone, PartialEq, Debug)]
@@ -55,7 +34,7 @@ pub struct IngressPool {
     pub shared: Bytes,
     /// Accounts of each ingress port, by class. Where a pause stops all classes the first is that of all; those of classes that are
     /// dropped mean nothing.
-    pub ports: Vec<[IngressSettings; CLASSES]>,
+    pub ports: Vec<[IngressAccount; CLASSES]>,
     /// Classes that are not dropped, one bit each: each class has an account of its own. `None`: a pause stops all classes.
     pub lossless: Option<u8>,
     /// Factor of the dynamic threshold of classes that are dropped.
@@ -120,23 +99,11 @@ pub(crate) struct Ingresses {
     starved: Vec<usize>, // accounts whose margins say so
 }
 
-impl IngressSettings {
-    /// An ingress port that drops what has no room.
-    pub fn lossy(alpha: f64) -> Self {
-        Self {
-            reserved: Bytes::ZERO,
-            headroom: None,
-            xoff: Xoff::Dynamic(alpha),
-            resume_offset: Bytes::ZERO,
-        }
-    }
-}
-
 impl Account {
-    fn new(settings: &IngressSettings, by_queue: bool) -> Self {
+    fn new(settings: &IngressAccount, by_queue: bool) -> Self {
         let (xoff, dynamic) = match settings.xoff {
-            Xoff::Dynamic(alpha) => (((alpha * 65_536.0) as u64).clamp(1, 1 << 32), true),
-            Xoff::Fixed(bytes) => (bytes.get(), false),
+            Threshold::Dynamic(alpha) => (((alpha * 65_536.0) as u64).clamp(1, 1 << 32), true),
+            Threshold::Fixed(bytes) => (bytes.get(), false),
         };
         Self {
             held: 0,
@@ -183,7 +150,7 @@ impl Account {
 }
 
 impl Margin {
-    fn new(settings: &IngressSettings) -> Self {
+    fn new(settings: &IngressAccount) -> Self {
         Self {
             headroom: 0,
             room: settings.headroom.map_or(0, Bytes::get),
@@ -198,8 +165,8 @@ impl Ingresses {
     pub fn new(pool: &IngressPool) -> Self {
         let classes = if pool.lossless.is_some() { CLASSES as u8 } else { 1 };
         let lossless = |class: u8| pool.lossless.is_none_or(|classes| classes & 1 << class != 0);
-        let lossy = IngressSettings::lossy(pool.alpha);
-        let of_port = |port: &[IngressSettings; CLASSES]| {
+        let lossy = IngressAccount::lossy(pool.alpha);
+        let of_port = |port: &[IngressAccount; CLASSES]| {
             let account = |class| {
                 let drops = !lossless(class);
                 let settings = if drops { &lossy } else { &port[usize::from(class)] };
@@ -427,8 +394,8 @@ mod tests {
     const CLASS: u8 = 3;
 
     /// In-ports with such a lossless class beside classes that are dropped.
-    fn pool(shared: u64, xoff: Xoff, reserved: u64, alpha: f64) -> IngressPool {
-        let port = IngressSettings {
+    fn pool(shared: u64, xoff: Threshold, reserved: u64, alpha: f64) -> IngressPool {
+        let port = IngressAccount {
             reserved: Bytes::new(reserved),
             headroom: Some(Bytes::new(50_000)),
             xoff,
@@ -446,14 +413,14 @@ mod tests {
     fn the_bound_is_where_one_account_with_all_that_is_used_comes_to_its_threshold() {
         // A pool of 9 MB: at 1 MB used, 1/8 of the rest is 1 MB; classes that are dropped have a factor of 8.
         let of = |xoff| Ingresses::new(&pool(9_000_000, xoff, 0, 8.0));
-        let mut ingress = of(Xoff::Dynamic(0.125));
+        let mut ingress = of(Threshold::Dynamic(0.125));
         let account = ingress.account(1, CLASS);
         assert!(ingress.fits_anywhere(999_998) && !ingress.fits_anywhere(1_000_000));
         assert!(ingress.passes(account, 999_998, 0) && !ingress.passes(account, 1_000_000, 0));
         ingress.hold(account, 999_000);
         assert!(ingress.fits_anywhere(998) && !ingress.fits_anywhere(1_000));
-        assert!(of(Xoff::Fixed(Bytes::new(70_000))).fits_anywhere(69_999));
-        assert!(!of(Xoff::Fixed(Bytes::new(70_000))).fits_anywhere(70_000));
+        assert!(of(Threshold::Fixed(Bytes::new(70_000))).fits_anywhere(69_999));
+        assert!(!of(Threshold::Fixed(Bytes::new(70_000))).fits_anywhere(70_000));
     }
 
     #[test]
@@ -463,8 +430,8 @@ mod tests {
         for _ in 0..2_000 {
             let shared = 200_000 + draw.below(2_000_000);
             let xoff = match draw.below(3) {
-                0 => Xoff::Fixed(Bytes::new(draw.below(1_000_000))),
-                _ => Xoff::Dynamic(1.0 / (1 << draw.below(8)) as f64),
+                0 => Threshold::Fixed(Bytes::new(draw.below(1_000_000))),
+                _ => Threshold::Dynamic(1.0 / (1 << draw.below(8)) as f64),
             };
             let alpha = 0.1 + draw.unit() * 8.0;
             let reserved = draw.below(3) * 20_000;

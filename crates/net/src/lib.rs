@@ -20,11 +20,10 @@ mod voq;
 
 pub use credit::{Credit, CreditSettings, Credits, FULL_RATE, RackDemand};
 pub use fabric::{Cable, Direction, Fabric};
-pub use ingress::{IngressCounters, IngressPool, IngressSettings, Xoff};
+pub use ingress::{IngressCounters, IngressPool};
 pub use port::{
-    CLASSES, ClassCounters, ClassPolicy, CreditClass, DropRule, Form, LinkLeftovers,
-    OverflowAction, PauseCounters, Port, PortCounters, PortFault, PortSettings, Shaper, Share,
-    Trim, Watchdog,
+    CLASSES, ClassCounters, ClassPolicy, DropRule, Form, LinkLeftovers, OverflowAction,
+    PauseCounters, Port, PortCounters, PortFault, PortSettings,
 };
 pub use routing::{
     HashSeed, Numbering, Path, PathCounts, Paths, Routes, RoutingPolicy, Tuple, murmur3_paths, pin,
@@ -32,4 +31,4 @@ pub use routing::{
 pub use shared_buffer::SharedBuffer;
 pub use switch::{Drop, Switch, SwitchSettings, trace};
 pub use tor::{Peer, Tor, TorCounters, TorSettings};
-pub use voq::{Arrival, BoundCrossing, Demand, RequestFor, Voq, VoqSettings, VoqTotals};
+pub use voq::{Arrival, BoundCrossing, Demand, Voq, VoqSettings, VoqTotals};

@@ -30,16 +30,15 @@ mod telemetry;
 mod trim;
 mod turns;
 
-pub use bucket::{Shaper, Share};
 pub use class::CLASSES;
 pub(crate) use classes::MOST_IN_TRANSMISSION;
-pub use classes::{ClassCounters, ClassPolicy, Watchdog};
+pub use classes::{ClassCounters, ClassPolicy};
 pub use counters::PortCounters;
 pub use fault::{DropRule, LinkLeftovers, PortFault};
 pub use pause::PauseCounters;
 pub(crate) use pipeline::parts;
-pub use settings::{CreditClass, Form, PortSettings};
-pub use trim::{OverflowAction, Trim};
+pub use settings::{Form, PortSettings};
+pub use trim::OverflowAction;
 
 use class::NOTHING;
 use credit_class::Meter;
@@ -191,8 +190,8 @@ impl Port {
             && settings.shaper.is_none()
             && settings.credits.is_none()
             && settings.rate.whole_ps_per_byte().is_some()
-            && !settings.truncate
-            && !settings.release_at_start
+            && !settings.truncates()
+            && !settings.releases_at_start()
             && settings.limit.is_none_or(in_bytes)
             && marking
                 .is_none_or(|m| m.at == MarkAt::Enqueue && in_bytes(m.kmin) && in_bytes(m.kmax));
@@ -246,7 +245,7 @@ impl Port {
     /// Recomputes what follows from settings.
     fn derive(&mut self) {
         let settings = &self.cold.settings;
-        let whole = settings.rate.whole_ps_per_byte().filter(|_| !settings.truncate);
+        let whole = settings.rate.whole_ps_per_byte().filter(|_| !settings.truncates());
         let time = |bytes: Bytes| settings.rate.time_for(bytes);
         // A queue counts its whole bytes, so less than one more is within the limit.
         let part = whole.map_or(0, |whole| whole - 1);
@@ -295,7 +294,7 @@ impl Port {
         let ColdState { alive, old_until, pause, .. } = &*self.cold;
         let even = *alive && *old_until == Time::ZERO && !pause.concerns();
         let whole = u32::try_from(self.cold.whole).ok().filter(|_| even).unwrap_or(0);
-        self.hot.overhead = whole * u32::from(self.cold.settings.overhead);
+        self.hot.overhead = whole * u32::from(self.scheduled.overhead);
         self.hot.pace = whole;
         let longest = self.hot.time_of(&Packet { size: u16::MAX, ..Packet::default() });
         let Bounds { limit, class_limit, mark_from, .. } = self.cold.bounds;
@@ -356,7 +355,7 @@ impl Port {
 
     /// Bytes that each packet adds on the wire.
     #[inline]
-    pub(crate) fn overhead(&self) -> u64 {
+    pub fn overhead(&self) -> u64 {
         self.scheduled.overhead.into()
     }
 
@@ -368,7 +367,7 @@ impl Port {
             self.backlog(now)
         } else if !self.is_scheduled() {
             self.backlog(now) + self.cold.held_bytes
-        } else if self.cold.settings.release_at_start {
+        } else if self.cold.settings.releases_at_start() {
             self.scheduled.bytes
         } else {
             self.scheduled.bytes + self.backlog(now)
@@ -377,8 +376,7 @@ impl Port {
 
     /// Bytes that have gone onto the wire by `now`, overhead of packets included and pause frames not. Served as for [`Port::queue`].
     pub fn sent(&self, now: Time) -> u64 {
-        let counted =
-            self.hot.tx_bytes + self.hot.tx_packets * u64::from(self.cold.settings.overhead);
+        let counted = self.hot.tx_bytes + self.hot.tx_packets * self.overhead();
         let waiting = if self.is_work_conserving() { self.scheduled.bytes } else { 0 };
         (counted + waiting).saturating_sub(self.backlog(now))
     }
@@ -427,7 +425,7 @@ impl Port {
     /// Bytes of the waiting packets, without wire overhead.
     pub fn waiting_bytes(&self) -> u64 {
         let wire = self.scheduled.bytes + self.cold.held_bytes;
-        wire - self.waiting() * u64::from(self.cold.settings.overhead)
+        wire - self.waiting() * self.overhead()
     }
 
     /// Whether the port's own limit, which is not about credits, lets a packet in. `queue` is [`Port::queue`].
@@ -438,7 +436,8 @@ impl Port {
         match limit {
             QueueLength::Bytes(limit) => queue - bytes + size <= limit.get(),
             QueueLength::Packets(limit) => {
-                let sending = !self.cold.settings.release_at_start && queue > self.scheduled.bytes;
+                let sending =
+                    !self.cold.settings.releases_at_start() && queue > self.scheduled.bytes;
                 self.waiting() - packets + u64::from(sending) < u64::from(limit)
             }
         }
@@ -489,7 +488,7 @@ impl Port {
             }
             _ => return self.offer::<{ QUEUES | EXTRAS }>(now, ingress_port, packet, out).0,
         }
-        if !self.cold.alive && !self.cold.settings.hold {
+        if !self.cold.alive && !self.cold.settings.holds() {
             self.cold.counters.lost_packets += 1;
             return Verdict::Lost;
         }
@@ -622,7 +621,7 @@ impl Port {
 }
 
 fn serializer(settings: &PortSettings) -> Serializer {
-    match settings.truncate {
+    match settings.truncates() {
         true => Serializer::truncating(settings.rate),
         false => Serializer::new(settings.rate),
     }

@@ -6,6 +6,7 @@
 //! that passes on the bound passes on the truth, since the test only gets harder as occupancy grows and the own
 //! queue is exact; one that fails on the bound is checked again after all ports have been settled.
 
+use forebay_settings::PoolThreshold;
 use forebay_units::Bytes;
 
 /// The pool.
@@ -16,6 +17,13 @@ pub struct SharedBuffer {
     by_class: bool, // the threshold is of the queue of a class, rather than of all queues of a port
     used: u64,      // upper bound; the sum of what the ports have counted
     peak: u64,
+}
+
+impl From<&forebay_settings::SharedBuffer> for SharedBuffer {
+    fn from(settings: &forebay_settings::SharedBuffer) -> Self {
+        let pool = Self::new(settings.size, settings.alpha);
+        Self { by_class: settings.threshold == PoolThreshold::Queue, ..pool }
+    }
 }
 
 impl SharedBuffer {

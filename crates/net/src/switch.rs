@@ -96,7 +96,7 @@ impl Switch {
     /// # Panics
     /// If ingress ports that pause come with a port that is not explicit, or with another shared buffer; if a port trims and shares a buffer.
     pub fn new(settings: SwitchSettings) -> Self {
-        let trims = |policy: &ClassPolicy| matches!(policy.over, OverflowAction::Trim(_));
+        let trims = |policy: &ClassPolicy| matches!(policy.over, OverflowAction::Trim { .. });
         assert!(
             (settings.ingress.is_none() && settings.shared.is_none())
                 || !settings.classes.iter().flatten().any(trims),

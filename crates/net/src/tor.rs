@@ -313,7 +313,7 @@ impl Tor {
         }
     }
 
-    /// RequestFor again, if nothing came meanwhile.
+    /// Requests again, if nothing came meanwhile.
     fn request_again(&mut self, now: Time, at: HostAddr, out: &mut impl Emitter<Packet>) {
         let (rack, size) = (self.settings.rack, self.settings.message_size);
         let Some(aggregate) = self.aggregate_mut(at) else { return };
@@ -561,7 +561,7 @@ impl Tor {
 
 /// Bytes that each packet takes on the wire of a port beyond its own.
 fn overhead(switch: &Switch, port: u16) -> u64 {
-    switch.ports()[usize::from(port)].settings().overhead.into()
+    switch.ports()[usize::from(port)].overhead()
 }
 
 impl Node for Tor {

@@ -5,7 +5,7 @@
 //! the next is there; if none comes, the switch requests credits again ([`crate::Tor`]).
 //!
 //! Each packet that leaves carries how many bytes of credit have been requested so far, the bytes sent or the bytes arrived
-//! ([`RequestFor`]), and how many flows share the queue.
+//! ([`forebay_settings::Requests`]), and how many flows share the queue.
 //!
 //! A switch that has fewer queues than there are hosts keeps several hosts in one. Credits stay those of each host's port, and bytes
 //! sent, credited and requested, and flows, are counted per host; what may go in advance is of all together. So the
@@ -15,18 +15,10 @@
 //! Source: HierCC (APNet 2021), section 3.2; it names shared queues without a mechanism. Sizes are those of packets, without wire overhead; bytes of
 //! credit, sent and requested among them, leave out what [`VoqSettings::free`] says.
 
+use forebay_settings::{CreditFor, Hierarchical, Requests};
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{FlowId, HostAddr, Packet};
 use std::collections::{BTreeMap, VecDeque};
-
-/// The bytes that a queue requests credits for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RequestFor {
-    /// Bytes that it has sent: credits replace those that were used, and the bytes under way never exceed what may go in advance. A window.
-    Sent,
-    /// Bytes that have arrived in it: credits follow demand.
-    Demand,
-}
 
 /// What a queue is made from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,7 +26,7 @@ pub struct VoqSettings {
     /// Bytes that may go before the first credit. Less than a packet would let nothing go.
     pub advance: Bytes,
     /// The bytes that it requests credits for.
-    pub requests: RequestFor,
+    pub requests: Requests,
     /// A flow counts until so long after its last packet arrived, and while it has one waiting.
     pub seen_for: Span,
     /// Bytes of each packet that take no credit: none, or its header.
@@ -42,6 +34,19 @@ pub struct VoqSettings {
 }
 
 impl VoqSettings {
+    /// Queues of a fabric of these settings, whose packets have such a header.
+    pub fn of(keys: &Hierarchical, header: Bytes) -> Self {
+        Self {
+            advance: keys.advance,
+            requests: keys.requests,
+            seen_for: keys.seen_for,
+            free: match keys.credit_for {
+                CreditFor::Packet => 0,
+                CreditFor::Payload => header.get() as u16,
+            },
+        }
+    }
+
     /// Bytes of credit that a packet of this size takes.
     pub fn taken(self, size: u16) -> u64 {
         size.saturating_sub(self.free).into()
@@ -120,10 +125,10 @@ impl Part {
         self.sent.saturating_sub(self.credited)
     }
 
-    fn requested(&self, requests: RequestFor) -> u64 {
+    fn requested(&self, requests: Requests) -> u64 {
         match requests {
-            RequestFor::Sent => self.sent,
-            RequestFor::Demand => self.arrived,
+            Requests::Sent => self.sent,
+            Requests::Demand => self.arrived,
         }
     }
 }
@@ -369,7 +374,7 @@ mod tests {
 
     const SETTINGS: VoqSettings = VoqSettings {
         advance: Bytes::new(10_000),
-        requests: RequestFor::Sent,
+        requests: Requests::Sent,
         seen_for: Span::from_us(20),
         free: 0,
     };
@@ -424,7 +429,7 @@ mod tests {
     #[test]
     fn a_packet_requests_credit_for_bytes_sent_or_arrived() {
         for (requests, requested) in
-            [(RequestFor::Sent, [1_048, 2_096]), (RequestFor::Demand, [5_240, 5_240])]
+            [(Requests::Sent, [1_048, 2_096]), (Requests::Demand, [5_240, 5_240])]
         {
             let mut voq = Voq::new(VoqSettings { requests, ..SETTINGS });
             fill(&mut voq, 5);

@@ -5,7 +5,6 @@ use crate::judge::Judge;
 use crate::scenario::Scenario;
 use crate::transport::{self, Transport};
 use forebay_laws::Paths;
-use forebay_units::Bytes;
 
 /// What is wrong with the class of credits of a scenario, if it has one, or with laws that need it.
 pub(crate) fn check(judge: &mut Judge<'_>, scenario: &Scenario) {
@@ -14,7 +13,7 @@ pub(crate) fn check(judge: &mut Judge<'_>, scenario: &Scenario) {
         check_law(judge, scenario, &transport::path(name), one);
     }
     if let Some(credits) = &scenario.fabric.switch.credits {
-        credits.check(judge, scenario);
+        check_table(judge, credits, scenario);
     }
 }
 
@@ -39,68 +38,51 @@ fn check_law(judge: &mut Judge<'_>, scenario: &Scenario, place: &str, of: &Trans
     }
 }
 
-impl CreditClass {
-    /// What is wrong with the table in `scenario`.
-    fn check(&self, judge: &mut Judge<'_>, scenario: &Scenario) {
-        let (path, fabric, class) = ("fabric.switch.credits", &scenario.fabric, self.class);
-        let switch = &fabric.switch;
-        let at = |key: &str| format!("{path}.{key}");
-        judge.class_exists(&at("class"), class, switch.classes);
-        if class + 1 < switch.classes {
-            let highest = switch.classes - 1;
-            let text = format!(
-                "{class} is not the highest class, and credits go before all others; write {highest}"
-            );
-            judge.say(&at("class"), text);
-        }
-        if self.share.of == 0 || self.share.of >= self.share.whole {
-            judge.wrong(&at("share"), "is not a part of a link; write for instance \"84/1622\"");
-        }
-        let least = Bytes::new(LEAST).saturating_add(fabric.wire_overhead);
-        for (key, bytes) in [("burst", self.burst), ("limit", self.limit)] {
-            if bytes < least {
-                let text = format!("is less than a credit, {least} on the wire; write more");
-                judge.wrong(&at(key), text);
-            }
-        }
-        let both = |other: &str| format!("and {other}; leave out one of them");
-        if switch.limits.iter().any(|one| one.class == class) {
-            let other = format!("fabric.switch.limits both limit class {class}");
-            judge.say(&at("limit"), both(&other));
-        }
-        if switch.weights.iter().any(|one| one.class == class) {
-            let other = format!("fabric.switch.weights both say when class {class} goes");
-            judge.say(&at("class"), both(&other));
-        }
-        if switch.class_trims().iter().flatten().any(|trim| trim.class == class) {
-            judge.say(
-                &at("class"),
-                format!("{class} holds trimmed headers; write a class of its own"),
-            );
-        }
-        if switch.wrr.is_some() && class < 2 {
-            let other = format!("fabric.switch.wrr both say when class {class} goes");
-            judge.say(&at("class"), both(&other));
-        }
-        let of_entries = scenario.traffic.iter().filter_map(|entry| entry.class);
-        let mut data = of_entries.chain(scenario.all_transports().map(|one| one.class));
-        if let Some(of_data) = data.find(|of_data| *of_data >= class) {
-            let text = format!(
-                "{class} is below data of class {of_data}; write more, or give data a class below"
-            );
-            judge.say(&at("class"), text);
-        }
-        if fabric.pauses().next().is_some() {
-            judge.say(path, both("pause both hold packets back"));
-        }
-        if switch.hierarchical.is_some() {
-            judge.say(path, both("hierarchical both put credits into the highest class"));
-        }
-        if !fabric.shapers.is_empty() {
-            judge.say(path, both("shaper both meter a port"));
-        }
+/// What is wrong with the table in `scenario`.
+fn check_table(judge: &mut Judge<'_>, of: &CreditClass, scenario: &Scenario) {
+    let (path, fabric, class) = ("fabric.switch.credits", &scenario.fabric, of.class);
+    let switch = &fabric.switch;
+    let at = |key: &str| format!("{path}.{key}");
+    judge.class_exists(&at("class"), class, switch.classes);
+    if class + 1 < switch.classes {
+        let highest = switch.classes - 1;
+        let text = format!(
+            "{class} is not the highest class, and credits go before all others; write {highest}"
+        );
+        judge.say(&at("class"), text);
+    }
+    of.check(&mut judge.table(path), fabric.wire.overhead);
+    let both = |other: &str| format!("and {other}; leave out one of them");
+    if switch.limits.iter().any(|one| one.class == class) {
+        let other = format!("fabric.switch.limits both limit class {class}");
+        judge.say(&at("limit"), both(&other));
+    }
+    if switch.weights.iter().any(|one| one.class == class) {
+        let other = format!("fabric.switch.weights both say when class {class} goes");
+        judge.say(&at("class"), both(&other));
+    }
+    if switch.class_trims().iter().flatten().any(|trim| trim.class == class) {
+        judge.say(&at("class"), format!("{class} holds trimmed headers; write a class of its own"));
+    }
+    if switch.wrr.is_some() && class < 2 {
+        let other = format!("fabric.switch.wrr both say when class {class} goes");
+        judge.say(&at("class"), both(&other));
+    }
+    let of_entries = scenario.traffic.iter().filter_map(|entry| entry.class);
+    let mut data = of_entries.chain(scenario.all_transports().map(|one| one.class));
+    if let Some(of_data) = data.find(|of_data| *of_data >= class) {
+        let text = format!(
+            "{class} is below data of class {of_data}; write more, or give data a class below"
+        );
+        judge.say(&at("class"), text);
+    }
+    if fabric.pauses().next().is_some() {
+        judge.say(path, both("pause both hold packets back"));
+    }
+    if switch.hierarchical.is_some() {
+        judge.say(path, both("hierarchical both put credits into the highest class"));
+    }
+    if !fabric.shapers.is_empty() {
+        judge.say(path, both("shaper both meter a port"));
     }
 }
-
-/// Size of the least packet that carries a credit.
-const LEAST: u64 = 64;

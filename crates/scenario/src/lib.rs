@@ -20,7 +20,6 @@ mod moved;
 mod names;
 pub mod objects;
 mod output;
-mod params;
 mod paths;
 pub mod pause;
 pub mod pitfalls;

@@ -6,7 +6,8 @@ mod fits;
 pub(crate) use fits::check;
 
 use crate::fabric::{
-    Clock, EcnMarking, Fabric, Headroom, Pause, PauseSettings, ShortHeadroom, Watchdog, Xoff,
+    Clock, EcnMarking, Fabric, IngressAccount, Pause, PauseSettings, ShortHeadroom, Threshold,
+    Watchdog, WireSettings,
 };
 use crate::plan::{Plan, PlannedCable, covers_port};
 use crate::quantity::{Measure, QueueLength};
@@ -19,28 +20,6 @@ use forebay_units::{Bytes, Span};
 const FRAME: u64 = 64;
 /// Factor of the dynamic threshold at the rate of a host: the public HPCC simulator's.
 const ALPHA: f64 = 0.125;
-
-/// The account of one ingress port, or of each lossless class there.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ingress {
-    /// Bytes of its own.
-    pub reserved: Bytes,
-    /// Bytes kept for what arrives after a pause; `None`: it does not pause, and drops what has no room.
-    pub headroom: Option<Bytes>,
-    /// Threshold of its share.
-    pub xoff: Threshold,
-    /// The account resumes when its share is this far below the threshold.
-    pub resume_offset: Bytes,
-}
-
-/// Threshold of an account's share of the pool.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Threshold {
-    /// So many times the free pool.
-    Dynamic(f64),
-    /// A fixed size.
-    Fixed(Bytes),
-}
 
 /// What the ingress ports of one switch keep for themselves.
 #[derive(Clone, Copy, Debug, Default)]
@@ -135,7 +114,7 @@ impl<'a> PauseSetup<'a> {
     /// The largest packet on the wire, overhead included; a frame may be larger.
     fn packet(&self) -> u64 {
         let size = self.scenario.largest_packet();
-        size.get().max(FRAME) + self.scenario.fabric.wire_overhead.get()
+        size.get().max(FRAME) + self.scenario.fabric.wire.overhead.get()
     }
 
     /// Bytes that may have to go to headroom: what arrives from the peer after the packet that crosses the threshold, and
@@ -151,17 +130,17 @@ impl<'a> PauseSetup<'a> {
             + u64::from(self.is_switch(cable.b as usize));
         let away: Span = cable.link.delay * 2 + latency * peers;
         let flying = self.quickened(cable, cable.link.rate.bytes_in(away).get() + 1); // a part of a byte is one
-        let frame = FRAME + self.scenario.fabric.wire_overhead.get();
+        let frame = FRAME + self.scenario.fabric.wire.overhead.get();
         Bytes::new(flying + frame + 3 * self.packet())
     }
 
     /// What a cable carries while it should carry `bytes`. With a clock of whole nanoseconds, rounded down, a packet of `n` to
     /// `n + 1` ns takes `n`, which matters most for the smallest.
     fn quickened(&self, cable: PlannedCable, bytes: u64) -> u64 {
-        let Fabric { clock, wire_overhead, .. } = &self.scenario.fabric;
+        let WireSettings { clock, overhead, .. } = &self.scenario.fabric.wire;
         let least = |t: &Transport| t.ack_size.get().min(t.header.get() + 1);
         let packets = self.scenario.all_transports().map(least);
-        let smallest = packets.fold(FRAME, u64::min) + wire_overhead.get();
+        let smallest = packets.fold(FRAME, u64::min) + overhead.get();
         let ns = cable.link.rate.time_for(Bytes::new(smallest)).as_ps() / 1_000;
         match clock {
             Clock::Exact => bytes,
@@ -170,31 +149,16 @@ impl<'a> PauseSetup<'a> {
     }
 
     /// The account of a class at the ingress port of switch `node` from `cable`, or that of all classes, which has no class.
-    pub fn ingress(&self, node: usize, cable: PlannedCable, class: Option<u8>) -> Ingress {
+    pub fn ingress(&self, node: usize, cable: PlannedCable, class: Option<u8>) -> IngressAccount {
         let hosts = self.scenario.fabric.host_link.rate.get().max(1);
         let faster = (cable.link.rate.get() / hosts).max(1).ilog2();
         let by_rate = ALPHA * f64::from(1u32 << faster.min(16));
         let pause = self.settings(node, cable).0;
         match pause.and_then(|pause| pause.of(class.unwrap_or(0))) {
-            Some(p) => Ingress {
-                reserved: p.reserved,
-                headroom: Some(match p.headroom {
-                    Headroom::Auto => self.headroom(cable),
-                    Headroom::ThreeDelays => cable.link.rate.bytes_in(cable.link.delay * 3),
-                    Headroom::Fixed(bytes) => bytes,
-                }),
-                xoff: match p.xoff {
-                    Xoff::Dynamic => Threshold::Dynamic(p.alpha.unwrap_or(by_rate)),
-                    Xoff::Fixed(bytes) => Threshold::Fixed(bytes),
-                },
-                resume_offset: p.resume_offset,
-            },
-            None => Ingress {
-                reserved: Bytes::ZERO,
-                headroom: None,
-                xoff: Threshold::Dynamic(self.lossy_alpha()),
-                resume_offset: Bytes::ZERO,
-            },
+            Some(p) => {
+                p.account((cable.link.rate, cable.link.delay), || self.headroom(cable), by_rate)
+            }
+            None => IngressAccount::lossy(self.lossy_alpha()),
         }
     }
 

@@ -15,14 +15,14 @@ impl Shaper {
 
 /// What is wrong with the shapers of a scenario.
 pub(crate) fn check(judge: &mut Judge<'_>, scenario: &Scenario, plan: &Plan) {
-    let overhead = scenario.fabric.wire_overhead;
+    let overhead = scenario.fabric.wire.overhead;
     let largest = scenario.all_transports().map(|one| one.largest_packet()).max();
     let largest = largest.unwrap_or_default().saturating_add(overhead);
     for (i, shaper) in scenario.fabric.shapers.iter().enumerate() {
         let path = format!("fabric.shaper[{i}]");
         let at = |key: &str| format!("{path}.{key}");
-        judge.rate(&at("rate"), shaper.rate);
-        if shaper.burst < largest {
+        judge.rate(&at("rate"), shaper.bucket.rate);
+        if shaper.bucket.burst < largest {
             let text = format!(
                 "is less than the largest packet, {largest} on the wire, which would never leave; write burst = \"{largest}\" or more"
             );

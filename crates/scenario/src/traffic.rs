@@ -1,13 +1,13 @@
 //! `[[traffic]]`: sources of flows, one type for the file, the checked scenario and the resolved file.
 
 use crate::judge::Judge;
-use crate::params::{self, Param};
 use crate::plan::Plan;
 use crate::problem::or_list;
 use crate::program::{Surroundings, TrafficKind, check_triggers, is_never, never};
 use crate::stop::Stop;
 use crate::transport::{Recovery, Transport, TransportKind, fill_params};
 use crate::tree::{did_you_mean, shorten};
+use forebay_settings::params::{self, Param};
 use forebay_units::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -11,11 +11,11 @@ pub(crate) use kernel::fill_params;
 
 use crate::fabric::Routing;
 use crate::judge::Judge;
-use crate::params::{self, Param};
 use crate::problem::or_list;
 use forebay_laws::RoleName;
 use forebay_laws::flow::{Echo, FlowParams, Needs};
 use forebay_settings::LEAST_FRAME;
+use forebay_settings::params::{self, Param};
 use forebay_units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -78,6 +78,8 @@ impl FromStr for Fraction {
 }
 
 impl Fraction {
+    /// All of it.
+    pub const WHOLE: Self = Self { of: 1, whole: 1 };
     /// What a right value looks like.
     pub const EXAMPLE: &str = "84/1622";
 }

@@ -7,6 +7,9 @@ use std::fmt::Display;
 /// Longest run, delay or interval that a scenario may have: far beyond any use, far below 64 bits.
 pub const DAY: Span = Span::from_secs(86_400);
 
+/// Longest cable: a light second and more.
+const LONGEST_CABLE: Span = Span::from_secs(10);
+
 /// Longest first window.
 const MOST_WINDOW: Bytes = Bytes::new(1 << 32);
 
@@ -59,6 +62,29 @@ pub trait SettingsTable {
             let needed = class + 1;
             let text =
                 format!("{class} needs {needed} classes; write fabric.switch.classes = {needed}");
+            self.say(key, text);
+        }
+    }
+
+    /// A delay is that of a cable.
+    fn delay(&mut self, key: &str, delay: Span) {
+        if delay > LONGEST_CABLE {
+            let text = format!("is longer than any cable; write at most \"{LONGEST_CABLE}\"");
+            self.wrong(key, text);
+        }
+    }
+
+    /// A limit of a queue leaves room for one packet.
+    fn holds_a_packet(&mut self, key: &str, limit: Option<QueueLength>, packet: Bytes) {
+        let short = match limit {
+            Some(QueueLength::Bytes(bytes)) => bytes < packet,
+            Some(QueueLength::Packets(n)) => n == 0,
+            None => false,
+        };
+        if let Some(limit) = limit.filter(|_| short) {
+            let text = format!(
+                "\"{limit}\" holds no packet of {packet}, so nothing would pass; write more"
+            );
             self.say(key, text);
         }
     }

@@ -38,7 +38,7 @@ pub fn about_under(scenario: &Scenario, expect: &[Expect], in_python: &[InPython
             TableFormat::Parquet => Some(Format::Parquet),
             TableFormat::Arrow => Some(Format::Arrow),
         },
-        release: match scenario.fabric.switch.release {
+        release: match scenario.fabric.switch.ports.release {
             Release::Fluid => "byte by byte as a packet is sent (fluid)".into(),
             Release::Start => "at the start of its transmission (start)".into(),
         },
@@ -397,7 +397,7 @@ fn comparison(scenario: &Scenario) -> Vec<(String, String)> {
         0 => String::new(),
         n => format!("; paths of their own for {}", human::counted(n, "flow")),
     };
-    let clock = match fabric.clock {
+    let clock = match fabric.wire.clock {
         Clock::Exact => "picoseconds; remainders are carried from packet to packet",
         Clock::TruncateNs => {
             "each transmission takes whole nanoseconds, rounded down; delays and starts are as written"
@@ -408,7 +408,7 @@ fn comparison(scenario: &Scenario) -> Vec<(String, String)> {
         ("header of a data packet", transport.header.to_string()),
         ("ACK", transport.ack_size.to_string()),
         ("telemetry on data and ACK, where the law needs it", telemetry.to_string()),
-        ("wire overhead of each packet", fabric.wire_overhead.to_string()),
+        ("wire overhead of each packet", fabric.wire.overhead.to_string()),
         ("class of data", transport.class.to_string()),
         ("class of ACKs", transport.ack_class.to_string()),
         ("marks", marks),

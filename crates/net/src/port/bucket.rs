@@ -7,30 +7,8 @@
 //! Source: virtual scheduling of the generic cell rate algorithm (ITU-T I.371, annex A), which is a token bucket; Linux `sch_tbf.c`. The rate of the
 //! link is what tbf calls `peakrate`.
 
+use forebay_settings::Fraction;
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
-
-/// What a shaper lets go.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Shaper {
-    /// Rate of the tokens.
-    pub rate: BitsPerSec,
-    /// Size of the bucket: bytes of the wire that may leave at once after a rest. No less than the largest packet.
-    pub burst: Bytes,
-}
-
-/// A part of a rate.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Share {
-    /// Numerator, above zero.
-    pub of: u32,
-    /// Denominator, no less than that.
-    pub whole: u32,
-}
-
-impl Share {
-    /// All of it.
-    pub const ALL: Self = Self { of: 1, whole: 1 };
-}
 
 /// A token bucket; full at first.
 #[derive(Clone, Debug)]
@@ -47,7 +25,7 @@ impl Bucket {
     ///
     /// # Panics
     /// If that is nothing.
-    pub fn new(rate: BitsPerSec, share: Share, burst: Bytes) -> Self {
+    pub fn new(rate: BitsPerSec, share: Fraction, burst: Bytes) -> Self {
         let refill = u128::from(rate.get()) * u128::from(share.of);
         assert!(refill > 0, "tokens come at a rate above zero");
         let byte = PS_BITS_PER_BYTE * u128::from(share.whole);
@@ -105,7 +83,7 @@ mod tests {
     use forebay_units::random::{Purpose, Stream};
 
     fn bucket(bits: u64, burst: u64) -> Bucket {
-        Bucket::new(BitsPerSec::new(bits), Share::ALL, Bytes::new(burst))
+        Bucket::new(BitsPerSec::new(bits), Fraction::WHOLE, Bytes::new(burst))
     }
 
     #[test]
@@ -144,7 +122,7 @@ mod tests {
     }
 
     impl ExactTokens {
-        fn new(rate: u64, share: Share, burst: u64) -> Self {
+        fn new(rate: u64, share: Fraction, burst: u64) -> Self {
             let byte = 8_000_000_000_000 * u128::from(share.whole);
             let most = u128::from(burst) * byte;
             Self { rate: u128::from(rate) * u128::from(share.of), byte, most, tokens: most, at: 0 }
@@ -165,7 +143,7 @@ mod tests {
     fn packets_leave_as_if_tokens_were_counted() {
         for rate in [50_000_000, 8_000_000_000, 999_999_937, 123_456_789_123] {
             for burst in [1_538, 5_000, 16_384] {
-                for share in [Share::ALL, Share { of: 84, whole: 1_622 }] {
+                for share in [Fraction::WHOLE, Fraction { of: 84, whole: 1_622 }] {
                     let mut bucket = Bucket::new(BitsPerSec::new(rate), share, Bytes::new(burst));
                     let mut counted = ExactTokens::new(rate, share, burst);
                     let mut rng = Stream::new(rate, burst, Purpose::Test);
@@ -186,7 +164,7 @@ mod tests {
     /// A million credits of ExpressPass at 10 Gb/s, of 84 B on the wire in the mean: as many as 84 of 1,622 parts of the link, and the burst.
     #[test]
     fn a_million_credits_take_their_share_of_the_link_to_the_picosecond() {
-        let (rate, share) = (BitsPerSec::from_gbps(10), Share { of: 84, whole: 1_622 });
+        let (rate, share) = (BitsPerSec::from_gbps(10), Fraction { of: 84, whole: 1_622 });
         let mut bucket = Bucket::new(rate, share, Bytes::new(168));
         let mut rng = Stream::new(1, 2, Purpose::Test);
         let mut bytes = 0u128;
@@ -202,7 +180,7 @@ mod tests {
 
     #[test]
     fn tokens_outlast_a_change_of_rate() {
-        let share = Share { of: 84, whole: 1_622 };
+        let share = Fraction { of: 84, whole: 1_622 };
         let at = |gbps| Bucket::new(BitsPerSec::from_gbps(gbps), share, Bytes::new(168));
         let mut bucket = at(10);
         bucket.take(Time::ZERO, 168);

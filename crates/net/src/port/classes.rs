@@ -7,13 +7,13 @@ use super::shares::Shares;
 use super::trim::OverflowAction;
 use super::turns::Turns;
 use super::{PauseCounters, Port, PortMode};
-use forebay_settings::{EcnMarking, QueueLength};
-use forebay_units::{Span, Time};
+use forebay_settings::{EcnMarking, QueueLength, Switch, Watchdog, WatchdogAction};
+use forebay_units::{BitsPerSec, Span, Time};
 
 /// Bytes of the largest packet and of what a wire adds to it.
 pub(crate) const MOST_IN_TRANSMISSION: u64 = 2 * u16::MAX as u64;
 
-/// What a port does with the packets of one class. What its ingress port does is [`crate::IngressSettings`].
+/// What a port does with the packets of one class. What its ingress port does is [`forebay_settings::IngressAccount`].
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct ClassPolicy {
     /// Limit of the queue of the class, the packet itself included. `None`: the limit of the port alone.
@@ -30,14 +30,20 @@ pub struct ClassPolicy {
     pub watchdog: Option<Watchdog>,
 }
 
-/// What a port does about a class that its peer has paused for so long that something must be broken. It lasts until the peer
-/// resumes the class.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Watchdog {
-    /// Length of the pause after which it fires.
-    pub after: Span,
-    /// Drop the packets of that class, those that wait and those that come, rather than send them all the same.
-    pub drops: bool,
+impl ClassPolicy {
+    /// Policies of all classes at a port of this rate, without watchdogs. `tells`: headers of trimmed packets say that they were cut off here.
+    pub fn all_of(switch: &Switch, rate: BitsPerSec, tells: bool) -> [Self; CLASSES] {
+        let (marks, limits) = (switch.class_ecn(), switch.class_limits());
+        let (weights, turns) = (switch.class_weights(), switch.class_turns());
+        core::array::from_fn(|class| Self {
+            limit: limits[class],
+            over: OverflowAction::of(switch, class, tells),
+            marking: marks[class].map(|rule| rule.at_rate(rate)),
+            weight: weights[class],
+            turn: turns[class],
+            watchdog: None,
+        })
+    }
 }
 
 /// What a port counts of one class.
@@ -65,8 +71,11 @@ pub(super) struct Classes {
 
 impl Classes {
     fn new(policies: [ClassPolicy; CLASSES]) -> Self {
-        let drops =
-            |class: &usize| policies[*class].watchdog.is_some_and(|watchdog| watchdog.drops);
+        let drops = |class: &usize| {
+            policies[*class]
+                .watchdog
+                .is_some_and(|watchdog| watchdog.action == WatchdogAction::Drop)
+        };
         let drops = (0..CLASSES).filter(drops).fold(0, |mask, class| mask | 1 << class);
         Self {
             sharing: ClassSharing::new(&policies),
@@ -272,7 +281,8 @@ impl Port {
         }
         debug_assert!(self.hot.mode != PortMode::StrictLimits, "its highest class is sent early");
         let class = self.scheduled.lane(class);
-        let sends = self.scheduled.sending == class as u8 && !self.cold.settings.release_at_start;
+        let sends =
+            self.scheduled.sending == class as u8 && !self.cold.settings.releases_at_start();
         let sending = if sends { self.in_transmission(now) } else { 0 };
         let packets = self.scheduled.packets_of(class) + u64::from(sending > 0);
         (self.scheduled.bytes_of(class) + sending, packets)

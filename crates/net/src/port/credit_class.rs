@@ -7,8 +7,9 @@
 //!
 //! Source: Cho, Jang and Han, SIGCOMM 2017, section 3.1; credits before data as in the authors' simulator (kaist-ina/ns2-xpass, xpass-drop-tail.cc).
 
-use super::bucket::{Bucket, Shaper, Share};
-use super::{CreditClass, Port, PortMode, PortSettings, Verdict};
+use super::bucket::Bucket;
+use super::{Port, PortMode, PortSettings, Verdict};
+use forebay_settings::{CreditClass, Fraction};
 use forebay_units::{BitsPerSec, Time};
 use forebay_wire::Packet;
 
@@ -31,9 +32,8 @@ impl Meter {
             settings.shaper.is_none() || settings.credits.is_none(),
             "a shaped port meters no credits: scenarios are checked"
         );
-        let shaper =
-            settings.shaper.map(|Shaper { rate, burst }| Bucket::new(rate, Share::ALL, burst));
-        let credits = settings.credits.map(|of| Self::Credits(of, of.bucket(settings.rate)));
+        let shaper = settings.shaper.map(|of| Bucket::new(of.rate, Fraction::WHOLE, of.burst));
+        let credits = settings.credits.map(|of| Self::Credits(of, bucket_of(&of, settings.rate)));
         shaper.map(Self::Shaper).or(credits)
     }
 
@@ -41,7 +41,7 @@ impl Meter {
     pub fn take(&mut self, start: Time, packet: &Packet, wire: u64) -> Time {
         match self {
             Self::Shaper(bucket) => bucket.take(start, wire),
-            Self::Credits(of, bucket) if of.has(packet) => bucket.take(start, wire),
+            Self::Credits(of, bucket) if of.has(packet.class) => bucket.take(start, wire),
             Self::Credits(..) => start,
         }
     }
@@ -50,27 +50,21 @@ impl Meter {
     pub fn lets(&self, now: Time, packet: &Packet, wire: u64) -> bool {
         match self {
             Self::Shaper(_) => false,
-            Self::Credits(of, bucket) => !of.has(packet) || bucket.ready(wire) <= now,
+            Self::Credits(of, bucket) => !of.has(packet.class) || bucket.ready(wire) <= now,
         }
     }
 
     /// The link has another rate from `now` on, and credits their share of that.
     pub fn change_rate(&mut self, now: Time, rate: BitsPerSec) {
         if let Self::Credits(of, bucket) = self {
-            bucket.continue_as(now, of.bucket(rate));
+            bucket.continue_as(now, bucket_of(of, rate));
         }
     }
 }
 
-impl CreditClass {
-    fn bucket(&self, rate: BitsPerSec) -> Bucket {
-        Bucket::new(rate, self.share, self.burst)
-    }
-
-    /// Whether a packet is of the class.
-    pub fn has(&self, packet: &Packet) -> bool {
-        packet.class >= self.class
-    }
+/// Tokens of a credit class at a port of this rate.
+fn bucket_of(of: &CreditClass, rate: BitsPerSec) -> Bucket {
+    Bucket::new(rate, of.share, of.burst)
 }
 
 impl Port {
@@ -84,7 +78,7 @@ impl Port {
 
     /// Whether a packet is a credit.
     pub(super) fn is_credit(&self, packet: &Packet) -> bool {
-        self.credits().is_some_and(|credits| credits.has(packet))
+        self.credits().is_some_and(|credits| credits.has(packet.class))
     }
 
     /// Bytes of the wire and packets of the credits that wait.

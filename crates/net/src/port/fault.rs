@@ -135,7 +135,7 @@ impl Port {
         self.clear_pauses(now);
         self.cold.old_until = Time::ZERO;
         self.hot.busy = now;
-        if self.cold.settings.hold {
+        if self.cold.settings.holds() {
             let bytes = queued.iter().map(|p| self.wire(p)).sum::<u64>();
             self.cold.held_bytes += bytes;
             self.cold.held = queued;

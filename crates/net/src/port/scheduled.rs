@@ -47,7 +47,7 @@ impl ScheduledQueues {
             rests: ExtSlots::default(),
             bytes: 0,
             packets: 0,
-            overhead: settings.overhead,
+            overhead: settings.wire.overhead.get() as u16,
             filled: 0,
             top: classes.saturating_sub(1) as u8,
             sent_early: if settings.form == Form::Any && classes > 1 {
@@ -268,7 +268,7 @@ impl Port {
         let in_bytes = |marking: &EcnMarking| is_bytes(marking.kmin);
         let plain = settings.form != Form::Naive
             && !self.cold.may_lose()
-            && !settings.release_at_start
+            && !settings.releases_at_start()
             && settings.limit.is_none_or(is_bytes)
             && settings.marking.iter().all(in_bytes)
             && classes.as_ref().is_none_or(|c| c.rules().all(in_bytes));

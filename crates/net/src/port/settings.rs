@@ -1,9 +1,11 @@
 //! What a port is made from.
 
-use super::bucket::{Shaper, Share};
 use forebay_engine::LinkId;
-use forebay_settings::{EcnMarking, QueueLength};
-use forebay_units::{BitsPerSec, Bytes, Span};
+use forebay_settings::{
+    Clock, CreditClass, DeadPort, EcnMarking, PortRules, QueueLength, Release, Switch, TokenBucket,
+    WireSettings,
+};
+use forebay_units::{BitsPerSec, Span};
 use forebay_wire::Rates;
 
 /// Whether a queue of so many bytes and packets may take a packet of `wire` bytes more within this limit.
@@ -12,19 +14,6 @@ pub(super) fn holds(limit: QueueLength, queue: u64, packets: u64, wire: u64) -> 
         QueueLength::Bytes(limit) => queue + wire <= limit.get(),
         QueueLength::Packets(limit) => packets < u64::from(limit),
     }
-}
-
-/// A class that carries the credits of a transport, metered.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct CreditClass {
-    /// The class, the highest of the port; packets of higher classes are of this one.
-    pub class: u8,
-    /// Part of the link's rate at which tokens come.
-    pub share: Share,
-    /// Size of the bucket: bytes of the wire that may leave at once after a rest.
-    pub burst: Bytes,
-    /// Most bytes of the wire that wait; a packet beyond it is dropped.
-    pub limit: Bytes,
 }
 
 /// How a port keeps what it has accepted. Changes no result.
@@ -55,24 +44,50 @@ pub struct PortSettings {
     pub marking: Option<EcnMarking>,
     /// Strict-priority classes.
     pub classes: u8,
-    /// A packet stops counting as its transmission begins, rather than byte by byte.
-    pub release_at_start: bool,
-    /// Bytes that each packet adds on the wire.
-    pub overhead: u16,
+    /// What all ports of a switch obey.
+    pub rules: PortRules,
+    /// What all ports of a fabric obey.
+    pub wire: WireSettings,
     /// Share of packets lost at random.
     pub loss: f64,
     /// Token bucket, if any. Such a port has explicit queues.
-    pub shaper: Option<Shaper>,
+    pub shaper: Option<TokenBucket>,
     /// Metered class for the credits of a transport, if any. Such a port has explicit queues and no shaper.
     pub credits: Option<CreditClass>,
     /// Key of the random draws of this port.
     pub key: u64,
     /// How it keeps its queue.
     pub form: Form,
-    /// Hold the queue while the link is dead, rather than drop it.
-    pub hold: bool,
     /// Rates of all ports that append INT records, this one's among them; `None`: it appends none, and loses those of other ports.
     pub telemetry: Option<Rates>,
-    /// Times of transmission are cut to whole nanoseconds. Such a port has explicit queues.
-    pub truncate: bool,
+}
+
+impl PortSettings {
+    /// This port at a switch of these settings; `limit` is that of this port alone.
+    pub fn at_switch(self, switch: &Switch, limit: Option<QueueLength>) -> Self {
+        Self {
+            limit: limit.or(switch.port_limit),
+            marking: switch.ecn.of_port().map(|rule| rule.at_rate(self.rate)),
+            // Credits and rates go before data.
+            classes: switch.classes.max(1 + u8::from(switch.hierarchical.is_some())),
+            rules: switch.ports,
+            ..self
+        }
+    }
+
+    /// Whether a packet stops counting as its transmission begins, rather than byte by byte.
+    #[inline]
+    pub fn releases_at_start(&self) -> bool {
+        self.rules.release == Release::Start
+    }
+
+    /// Whether the queue is held while the link is dead, rather than dropped.
+    pub fn holds(&self) -> bool {
+        self.wire.dead_port == DeadPort::Hold
+    }
+
+    /// Whether times of transmission are cut to whole nanoseconds. Such a port has explicit queues.
+    pub fn truncates(&self) -> bool {
+        self.wire.clock == Clock::TruncateNs
+    }
 }

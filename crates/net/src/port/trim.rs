@@ -10,6 +10,7 @@ use super::marking::draw;
 use super::settings::holds;
 use super::{Port, Verdict};
 use forebay_engine::Emitter;
+use forebay_settings::{Switch, Trim};
 use forebay_units::Time;
 use forebay_wire::{Flags, Kind, Packet};
 
@@ -20,22 +21,27 @@ pub enum OverflowAction {
     #[default]
     Drop,
     /// Data is trimmed, all else dropped.
-    Trim(Trim),
+    Trim {
+        /// How.
+        how: Trim,
+        /// Whether headers say that they were cut off here ([`forebay_wire::Flags::CORE`]): at a port to a switch, where a transport wants to know.
+        tells: bool,
+    },
     /// A trimmed packet that names its source goes back to it, all else is dropped.
     Return,
 }
 
-/// How data is trimmed.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Trim {
-    /// Bytes that are left of a packet. Smaller packets are dropped.
-    pub to: u16,
-    /// Class of what is left; above that of the data.
-    pub class: u8,
-    /// Probability that the packet which finds the queue full is trimmed, rather than the newest in the queue.
-    pub coin: f64,
-    /// Whether headers say that they were cut off here ([`forebay_wire::Flags::CORE`]): at a port to a switch, where a transport wants to know.
-    pub tells: bool,
+impl OverflowAction {
+    /// What a switch of these settings does.
+    pub fn of(switch: &Switch, class: usize, tells: bool) -> Self {
+        let trims = switch.class_trims();
+        let headers = || trims.iter().flatten().any(|trim| usize::from(trim.class) == class);
+        match trims[class] {
+            Some(how) => Self::Trim { how, tells },
+            None if switch.return_to_sender && headers() => Self::Return,
+            None => Self::Drop,
+        }
+    }
 }
 
 impl Port {
@@ -50,8 +56,8 @@ impl Port {
         out: &mut impl Emitter<Packet>,
     ) -> Verdict {
         match self.policy(packet.class).map(|policy| policy.over) {
-            Some(OverflowAction::Trim(trim)) if trim.cuts(packet) => {
-                self.trim(now, trim, queue, ingress_port, packet, out)
+            Some(OverflowAction::Trim { how, tells }) if cuts(&how, packet) => {
+                self.trim(now, (how, tells), queue, ingress_port, packet, out)
             }
             Some(OverflowAction::Return) if packet.turn_back() => Verdict::Returned,
             _ => Verdict::Dropped,
@@ -62,7 +68,7 @@ impl Port {
     fn trim(
         &mut self,
         now: Time,
-        trim: Trim,
+        (trim, tells): (Trim, bool),
         queue: (u64, u64),
         ingress_port: u16,
         packet: &mut Packet,
@@ -79,10 +85,11 @@ impl Port {
             self.exchange(now, ingress_port, packet);
         }
         self.cold.counters.trimmed_packets += 1;
-        self.cold.counters.trimmed_bytes += u64::from(packet.size - trim.to);
+        let to = trim.trim_to.get() as u16;
+        self.cold.counters.trimmed_bytes += u64::from(packet.size - to);
         out.slab().release(packet.int_slot());
-        packet.trim(trim.to, trim.class);
-        packet.flags = packet.flags.with_if(trim.tells, Flags::CORE);
+        packet.trim(to, trim.class);
+        packet.flags = packet.flags.with_if(tells, Flags::CORE);
         self.admit_to_class(now, true, ingress_port, packet, out)
     }
 
@@ -94,7 +101,7 @@ impl Port {
         packet: &Packet,
     ) -> Option<(u64, u64)> {
         let lane = self.scheduled.lane(packet.class);
-        let newest = self.scheduled.last_of(lane).filter(|newest| trim.cuts(newest))?;
+        let newest = self.scheduled.last_of(lane).filter(|newest| cuts(&trim, newest))?;
         let left = (queue - self.wire(&newest), packets - 1);
         let limit = self.policy(packet.class).and_then(|policy| policy.limit)?;
         holds(limit, left.0, left.1, self.wire(packet)).then_some(left)
@@ -112,9 +119,7 @@ impl Port {
     }
 }
 
-impl Trim {
-    /// Whether a packet has a payload to cut off.
-    fn cuts(self, packet: &Packet) -> bool {
-        packet.kind == Kind::Data && packet.size > self.to
-    }
+/// Whether a packet has a payload to cut off.
+fn cuts(trim: &Trim, packet: &Packet) -> bool {
+    packet.kind == Kind::Data && u64::from(packet.size) > trim.trim_to.get()
 }

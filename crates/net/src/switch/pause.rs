@@ -161,7 +161,7 @@ impl Switch {
     pub(super) fn release_queue(&mut self, now: Time, port: usize, change: PortFault) {
         let Self { ports, ingress: Some(ingress), .. } = self else { return };
         let dies = change == PortFault::Down && ports[port].alive();
-        if !dies || ports[port].settings().hold {
+        if !dies || ports[port].settings().holds() {
             return;
         }
         let overhead = ports[port].overhead();

@@ -1,10 +1,10 @@
 //! Classes at one switch, by hand: shares of the pool, marks on the queue of a class, pauses and watchdogs of a class.
 
 use crate::common::{Bench, bytes, packet, plain, ps};
-use forebay_net::{
-    CLASSES, ClassPolicy, Form, IngressPool, IngressSettings, PortSettings, Watchdog, Xoff,
+use forebay_net::{CLASSES, ClassPolicy, Form, IngressPool, PortSettings};
+use forebay_settings::{
+    EcnMarking, IngressAccount, MarkAt, QueueLength, Threshold, Watchdog, WatchdogAction,
 };
-use forebay_settings::{EcnMarking, MarkAt, QueueLength};
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Ecn, Packet};
 
@@ -19,10 +19,10 @@ fn of_class(class: u8, seq: u64, size: u16, ecn: Ecn) -> Packet {
 }
 
 fn pool(ports: usize, alpha: f64, headroom: Option<u64>, lossless: u8) -> IngressPool {
-    let ingress = IngressSettings {
+    let ingress = IngressAccount {
         reserved: Bytes::ZERO,
         headroom: headroom.map(Bytes::new),
-        xoff: Xoff::Dynamic(alpha),
+        xoff: Threshold::Dynamic(alpha),
         resume_offset: Bytes::ZERO,
     };
     let shared = Bytes::new(POOL);
@@ -145,7 +145,8 @@ fn the_queue_of_a_class_alone_marks_it() {
 }
 
 fn watched(drops: bool) -> Bench {
-    let watchdog = Some(Watchdog { after: Span::from_us(10), drops });
+    let action = if drops { WatchdogAction::Drop } else { WatchdogAction::Ignore };
+    let watchdog = Some(Watchdog { after: Span::from_us(10), action });
     watched_by([watchdog; CLASSES])
 }
 
@@ -209,8 +210,8 @@ fn a_watchdog_ends_a_pause_that_lasts_and_no_other() {
 fn each_class_has_a_watchdog_of_its_own() {
     let us = |us: u64| ps(us * 1_000_000);
     let mut watchdogs = [None; CLASSES];
-    watchdogs[3] = Some(Watchdog { after: Span::from_us(4), drops: true });
-    watchdogs[5] = Some(Watchdog { after: Span::from_us(10), drops: false });
+    watchdogs[3] = Some(Watchdog { after: Span::from_us(4), action: WatchdogAction::Drop });
+    watchdogs[5] = Some(Watchdog { after: Span::from_us(10), action: WatchdogAction::Ignore });
     let mut bench = watched_by(watchdogs);
     bench.hear(us(1), 1, 1 << 3 | 1 << 5 | 1 << 6);
     for class in [3, 5, 6] {

@@ -1,16 +1,17 @@
 //! A metered class for credits: against a port that looks at every picosecond, and known rates.
 
 use crate::common::{Bench, FORMS, packet, plain, ps};
-use forebay_net::{CreditClass, Form, PortFault, PortSettings, Share};
+use forebay_net::{Form, PortFault, PortSettings};
+use forebay_settings::{CreditClass, Fraction};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use forebay_wire::{Ecn, Packet};
 use std::collections::VecDeque;
 
 /// ExpressPass: a credit of 84 B releases 1,538 B of data.
-const EXPRESSPASS: Share = Share { of: 84, whole: 1_622 };
+const EXPRESSPASS: Fraction = Fraction { of: 84, whole: 1_622 };
 
-fn metered(rate: u64, share: Share, burst: u64, limit: u64) -> PortSettings {
+fn metered(rate: u64, share: Fraction, burst: u64, limit: u64) -> PortSettings {
     let credits =
         CreditClass { class: 1, share, burst: Bytes::new(burst), limit: Bytes::new(limit) };
     let rate = BitsPerSec::new(rate);
@@ -23,7 +24,7 @@ fn credit(seq: u64, size: u16) -> Packet {
 
 /// A port of a picosecond per byte that looks at each picosecond what it can do.
 struct Obvious {
-    share: Share,
+    share: Fraction,
     burst: u64,
     limit: u64,
     tokens: u64, // in parts of a byte, as many as the denominator of the share
@@ -72,7 +73,7 @@ fn each_departure_is_where_a_port_has_it_that_looks_at_every_picosecond() {
     let of = |rng: &mut Stream, from: &[u64]| from[rng.below(from.len() as u64) as usize];
     for seed in 0..40 {
         let mut rng = Stream::new(seed, 0, Purpose::Test);
-        let share = [EXPRESSPASS, Share { of: 1, whole: 7 }, Share { of: 2, whole: 3 }];
+        let share = [EXPRESSPASS, Fraction { of: 1, whole: 7 }, Fraction { of: 2, whole: 3 }];
         let share = share[rng.below(3) as usize];
         let (burst, limit) = (of(&mut rng, &[92, 168, 700]), of(&mut rng, &[92, 168, 672]));
         let settings = metered(8_000_000_000_000, share, burst, limit);

@@ -1,6 +1,7 @@
 //! Virtual output queues and the credits of one down port, with the way between them: what the two may never do together.
 
-use forebay_net::{CreditSettings, Credits, FULL_RATE, RackDemand, RequestFor, Voq, VoqSettings};
+use forebay_net::{CreditSettings, Credits, FULL_RATE, RackDemand, Voq, VoqSettings};
+use forebay_settings::Requests;
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
 use forebay_wire::{FlowId, HostAddr, Packet};
@@ -59,7 +60,7 @@ struct World {
 }
 
 impl World {
-    fn new(requests: RequestFor, advance: u64, aways: &[Span]) -> Self {
+    fn new(requests: Requests, advance: u64, aways: &[Span]) -> Self {
         let rate = BitsPerSec::from_gbps(25);
         let farthest = *aways.iter().max().expect("some rack");
         let round_trip = farthest + farthest + Span::from_us(2);
@@ -249,11 +250,11 @@ fn us(us: u64) -> Time {
 #[test]
 fn a_single_aggregate_gets_its_window_or_the_port() {
     for (requests, advance, away, gbps) in [
-        (RequestFor::Sent, 10_000, 4, 10.0),
-        (RequestFor::Sent, 10_000, 2, 20.0),
-        (RequestFor::Sent, 40_000, 4, 25.0),
-        (RequestFor::Demand, 10_000, 4, 25.0),
-        (RequestFor::Demand, 10_000, 8, 25.0),
+        (Requests::Sent, 10_000, 4, 10.0),
+        (Requests::Sent, 10_000, 2, 20.0),
+        (Requests::Sent, 40_000, 4, 25.0),
+        (Requests::Demand, 10_000, 4, 25.0),
+        (Requests::Demand, 10_000, 8, 25.0),
     ] {
         let mut world = World::new(requests, advance, &[Span::from_us(away)]);
         world.backlog(0, 2);
@@ -272,7 +273,7 @@ fn of_rack(rates: &BTreeMap<(u16, u32), f64>, rack: u16) -> f64 {
 fn racks_share_by_their_flows() {
     let aways = [Span::from_us(4); 2];
     for (requests, advance) in
-        [(RequestFor::Sent, 40_000), (RequestFor::Demand, 10_000), (RequestFor::Demand, 40_000)]
+        [(Requests::Sent, 40_000), (Requests::Demand, 10_000), (Requests::Demand, 40_000)]
     {
         let mut world = World::new(requests, advance, &aways);
         world.backlog(0, 1);
@@ -282,7 +283,7 @@ fn racks_share_by_their_flows() {
         assert!((one / 6.25 - 1.0).abs() < 0.01, "{requests:?} {advance}: {rates:?}");
         assert!((three / one - 3.0).abs() < 0.03, "{requests:?} {advance}: {rates:?}");
     }
-    let mut world = World::new(RequestFor::Sent, 10_000, &aways);
+    let mut world = World::new(Requests::Sent, 10_000, &aways);
     world.backlog(0, 1);
     world.backlog(1, 3);
     let rates = world.rates(us(1_000), us(3_000));
@@ -294,7 +295,7 @@ fn racks_share_by_their_flows() {
 /// 8 us. The paper's "only when newly created" needs a rack to fall idle.
 #[test]
 fn twenty_new_racks_bring_two_hundred_kilobytes() {
-    for requests in [RequestFor::Sent, RequestFor::Demand] {
+    for requests in [Requests::Sent, Requests::Demand] {
         let mut world = World::new(requests, 10_000, &[Span::from_us(4); 20]);
         (0..20).for_each(|rack| world.backlog(rack, 1));
         world.run(us(2_000));
@@ -308,9 +309,7 @@ fn twenty_new_racks_bring_two_hundred_kilobytes() {
 /// what the port holds never exceed what the racks may send in advance together. By the parts of each alone, they would by half of it.
 #[test]
 fn what_hides_on_its_way_takes_room() {
-    for (requests, racks) in
-        [(RequestFor::Sent, 4), (RequestFor::Demand, 4), (RequestFor::Demand, 8)]
-    {
+    for (requests, racks) in [(Requests::Sent, 4), (Requests::Demand, 4), (Requests::Demand, 8)] {
         let mut world = World::new(requests, 10_000, &vec![Span::from_us(4); usize::from(racks)]);
         (0..racks).for_each(|rack| world.backlog(rack, if rack == 0 { 30 } else { 1 }));
         for round in 1..20 {
@@ -326,7 +325,7 @@ fn what_hides_on_its_way_takes_room() {
 /// the room over its round trip.
 #[test]
 fn a_blocked_rack_leaves_others_their_part() {
-    let mut world = World::new(RequestFor::Demand, 5_000, &[Span::from_us(4); 2]);
+    let mut world = World::new(Requests::Demand, 5_000, &[Span::from_us(4); 2]);
     (0..2).for_each(|rack| world.backlog(rack, 2));
     world.run(us(300));
     world.racks[0].jam = us(390);
@@ -370,7 +369,7 @@ proptest! {
     #[test]
     fn bounds_hold_at_every_instant(seed in any::<u64>().no_shrink(), requests in 0usize..2) {
         let mut rng = Stream::new(seed, 0, Purpose::Test);
-        let requests = [RequestFor::Sent, RequestFor::Demand][requests];
+        let requests = [Requests::Sent, Requests::Demand][requests];
         let advance = 2_000 + rng.below(20_000);
         let (least, spread) = (500 + rng.below(8_000), 1 + rng.below(2) * rng.below(4_000));
         let racks = 1 + rng.below(8) as usize;
@@ -400,7 +399,7 @@ proptest! {
     /// One credit of ten is lost: the next one makes up for it, and bounds hold.
     #[test]
     fn a_lost_credit_is_made_up_for(seed in any::<u64>().no_shrink(), requests in 0usize..2) {
-        let requests = [RequestFor::Sent, RequestFor::Demand][requests];
+        let requests = [Requests::Sent, Requests::Demand][requests];
         let mut world = World::new(requests, 40_000, &[Span::from_us(2); 3]);
         world.lost = Some(Stream::new(seed, 1, Purpose::Test));
         (0..3).for_each(|rack| world.backlog(rack, 2));

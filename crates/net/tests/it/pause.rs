@@ -1,19 +1,18 @@
 //! Pause at one switch, by hand: when a frame leaves, and when the next one does.
 
 use crate::common::{Bench, packet, plain, ps};
-use forebay_net::{
-    CLASSES, ClassPolicy, Form, IngressPool, IngressSettings, PortFault, PortSettings, Xoff,
-};
+use forebay_net::{CLASSES, ClassPolicy, Form, IngressPool, PortFault, PortSettings};
+use forebay_settings::{IngressAccount, Threshold};
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Ecn, Kind, Packet};
 
 /// Three ports of 10 Gb/s, 800 ps a byte; ingress ports pause at 5 kB beyond 1 kB of their own and resume 2 kB below.
 fn bench(lossless: Option<u8>) -> Bench {
     let settings = PortSettings { form: Form::Queued, classes: 8, ..plain() };
-    let ingress = IngressSettings {
+    let ingress = IngressAccount {
         reserved: Bytes::new(1_000),
         headroom: Some(Bytes::new(3_000)),
-        xoff: Xoff::Fixed(Bytes::new(5_000)),
+        xoff: Threshold::Fixed(Bytes::new(5_000)),
         resume_offset: Bytes::new(2_000),
     };
     let shared = Bytes::new(100_000);
@@ -28,10 +27,10 @@ fn bench(lossless: Option<u8>) -> Bench {
 #[test]
 fn each_class_pauses_at_thresholds_of_its_own() {
     let settings = PortSettings { form: Form::Queued, classes: 8, ..plain() };
-    let account = |reserved, xoff, resume_offset| IngressSettings {
+    let account = |reserved, xoff, resume_offset| IngressAccount {
         reserved: Bytes::new(reserved),
         headroom: Some(Bytes::new(3_000)),
-        xoff: Xoff::Fixed(Bytes::new(xoff)),
+        xoff: Threshold::Fixed(Bytes::new(xoff)),
         resume_offset: Bytes::new(resume_offset),
     };
     let mut port = [account(1_000, 5_000, 2_000); CLASSES];
@@ -116,10 +115,10 @@ fn what_does_not_fit_the_headroom_is_dropped_and_counted() {
 /// In-ports with this pool and account, together or class by class.
 fn pausing(shared: u64, [xoff, reserved, headroom]: [u64; 3], lossless: Option<u8>) -> Bench {
     let settings = PortSettings { form: Form::Queued, classes: 8, ..plain() };
-    let ingress = IngressSettings {
+    let ingress = IngressAccount {
         reserved: Bytes::new(reserved),
         headroom: Some(Bytes::new(headroom)),
-        xoff: Xoff::Fixed(Bytes::new(xoff)),
+        xoff: Threshold::Fixed(Bytes::new(xoff)),
         resume_offset: Bytes::new(2_000),
     };
     let ports = vec![[ingress; CLASSES]; 3];

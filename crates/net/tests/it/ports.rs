@@ -1,11 +1,12 @@
 //! Ports: one touch against explicit queues, order, marks, losses.
 
-use crate::common::{Bench, FORMS, bytes, packet, plain, ps};
+use crate::common::{Bench, FORMS, bytes, packet, plain, ps, wire};
 use forebay_net::{
     CLASSES, ClassPolicy, DropRule, Form, OverflowAction, PortFault, PortSettings, SharedBuffer,
-    Trim,
 };
-use forebay_settings::{EcnMarking, Ect, MarkAt, NotEct, QueueLength};
+use forebay_settings::{
+    DeadPort, EcnMarking, Ect, MarkAt, NotEct, QueueLength, Trim, WireSettings,
+};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Span};
 use forebay_wire::{Ecn, Flags, FlowId, Kind, Packet, Rates};
@@ -33,10 +34,12 @@ fn settings(rng: &mut Stream) -> PortSettings {
         flight: Span::from_ps(of(rng, &[0, 1, 500_000, 40_000_000])),
         limit: of(rng, &[None, Some(bytes(9_000)), Some(bytes(30_001))]),
         marking: of(rng, &[None, Some(marking), Some(marking)]),
-        overhead: of(rng, &[0, 24, 7]),
-        hold: rng.below(2) == 0,
+        wire: WireSettings {
+            overhead: Bytes::new(of(rng, &[0, 24, 7])),
+            dead_port: if rng.below(2) == 0 { DeadPort::Hold } else { DeadPort::Drop },
+            ..WireSettings::default()
+        },
         telemetry: of(rng, &[None, Rates::covering([1, 10, 40].map(BitsPerSec::from_gbps))]),
-        truncate: false,
         shaper: None,
         credits: None,
         ..plain()
@@ -82,12 +85,14 @@ fn trimming(classes: u8, rng: &mut Stream) -> [ClassPolicy; CLASSES] {
             0 => OverflowAction::Drop,
             1 => OverflowAction::Return,
             _ if above == 0 => OverflowAction::Return,
-            _ => OverflowAction::Trim(Trim {
-                to: 64 + rng.below(300) as u16,
-                class: class + 1 + rng.below(above.into()) as u8,
-                coin: of(rng, &[0.0, 0.5, 0.5, 1.0]),
+            _ => OverflowAction::Trim {
+                how: Trim {
+                    trim_to: Bytes::new(64 + rng.below(300)),
+                    class: class + 1 + rng.below(above.into()) as u8,
+                    coin: of(rng, &[0.0, 0.5, 0.5, 1.0]),
+                },
                 tells: rng.below(2) == 1,
-            }),
+            },
         };
     }
     all
@@ -426,7 +431,7 @@ fn each_mark_that_leaves_is_counted_once() {
     for (form, classes) in [(Form::Any, 1), (Form::Any, 3), (Form::Queued, 1), (Form::Naive, 3)] {
         for (marking, by_class) in rules.iter().flat_map(|rule| [(*rule, false), (*rule, true)]) {
             let settings =
-                PortSettings { form, classes, marking: Some(marking), overhead: 24, ..plain() };
+                PortSettings { form, classes, marking: Some(marking), wire: wire(24), ..plain() };
             let mut bench = match by_class && (form, classes) != (Form::Any, 1) {
                 true => Bench::by_class(2, settings, None, [ClassPolicy::default(); CLASSES]),
                 false => Bench::new(2, settings, None),
@@ -506,7 +511,7 @@ fn a_byte_limit_is_exact() {
 fn packets_leave_back_to_back_and_fly_as_long_as_they_should() {
     for form in FORMS {
         for overhead in [0u64, 24] {
-            let settings = PortSettings { form, overhead: overhead as u16, ..plain() };
+            let settings = PortSettings { form, wire: wire(overhead), ..plain() };
             let mut bench = Bench::new(2, settings, None);
             for seq in 0..100 {
                 bench.arrive(ps(0), 1, packet(0, seq, 1_500, Ecn::NotEct));

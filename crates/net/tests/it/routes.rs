@@ -6,6 +6,7 @@ use forebay_net::{
     Cable, Fabric, Form, PathCounts, Paths, PortFault, PortSettings, Routes, RoutingPolicy, Switch,
     SwitchSettings,
 };
+use forebay_settings::{DeadPort, WireSettings};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Span, Time};
 use forebay_wire::{Ecn, HostAddr, Packet};
@@ -192,8 +193,10 @@ fn spraying_is_uniform_and_memoryless() {
 fn adaptive_leaf(spines: u32, form: Form, hold: bool) -> (Switch, Fabric) {
     let fabric = leaf_spine(2, spines, spines);
     let routes = Routes::all(&fabric, Paths::Adaptive, 11, &|_| true).remove(0);
+    let dead_port = if hold { DeadPort::Hold } else { DeadPort::Drop };
+    let wire = WireSettings { dead_port, ..WireSettings::default() };
     let ports = fabric.ports_of(NodeId(2 * spines)).iter();
-    let ports = ports.map(|d| PortSettings { link: d.link, form, hold, ..plain() }).collect();
+    let ports = ports.map(|d| PortSettings { link: d.link, form, wire, ..plain() }).collect();
     let (shared, ingress, classes, samples) = (None, None, Vec::new(), None);
     (Switch::new(SwitchSettings { routes, ports, shared, ingress, classes, samples }), fabric)
 }

@@ -1,15 +1,15 @@
 //! In-band telemetry: what ports record, and that it reaches the other end whatever runs the fabric.
 
-use crate::common::{Bench, bytes, packet, plain, ps, records};
+use crate::common::{Bench, bytes, packet, plain, ps, records, wire};
 use forebay_engine::reference::Reference;
 use forebay_engine::{
     Digest, Emitter, Engine, EngineAccess, LinkId, Node, NodeId, Tuning, Watch, combine,
 };
 use forebay_net::{
-    CLASSES, Cable, Fabric, Form, IngressPool, IngressSettings, LinkLeftovers, Paths, Port,
-    PortFault, PortSettings, Routes, SharedBuffer, Switch, SwitchSettings, Xoff,
+    CLASSES, Cable, Fabric, Form, IngressPool, LinkLeftovers, Paths, Port, PortFault, PortSettings,
+    Routes, SharedBuffer, Switch, SwitchSettings,
 };
-use forebay_settings::{EcnMarking, MarkAt, QueueLength};
+use forebay_settings::{EcnMarking, IngressAccount, MarkAt, QueueLength, Threshold};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use forebay_wire::{Ecn, Flags, FlowId, Hop, Kind, Packet, Rates};
@@ -56,7 +56,8 @@ fn one_factor_of_units_holds_at_every_rate() {
 #[test]
 fn a_word_tells_of_the_departure_and_not_of_the_visit() {
     // 1,000 B at 100 Gb/s take 80 ns. Units there: 512 B sent, 320 B of queue.
-    let mut bench = Bench::new(2, PortSettings { classes: 2, overhead: 24, ..telling(100) }, None);
+    let mut bench =
+        Bench::new(2, PortSettings { classes: 2, wire: wire(24), ..telling(100) }, None);
     let sizes = [1_000, 2_000, 3_000, 4_000];
     for (n, size) in (0u64..).zip(sizes) {
         // The third one overtakes the second.
@@ -362,10 +363,10 @@ fn network(seed: u64, explicit: bool) -> (Fabric, Vec<Either>) {
             hops: 0,
         }))
     };
-    let ingress = IngressSettings {
+    let ingress = IngressAccount {
         reserved: Bytes::new(2_000),
         headroom: Some(Bytes::new(40_000)),
-        xoff: Xoff::Fixed(Bytes::new(9_000)),
+        xoff: Threshold::Fixed(Bytes::new(9_000)),
         resume_offset: Bytes::new(2_000),
     };
     let mut nodes: Vec<Either> = (0..hosts).map(talker).collect();

@@ -3,7 +3,7 @@
 mod hosts;
 
 use self::hosts::{Bundle, Queue, Queues, World, us};
-use forebay_net::RequestFor;
+use forebay_settings::Requests;
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Bytes, Span, Time};
 
@@ -71,9 +71,9 @@ fn with_the_rate_before_the_stop_a_burst_never_ends() {
 #[test]
 fn one_rack_gets_its_window_or_the_port() {
     for (requests, advance, least, most) in [
-        (RequestFor::Sent, 10_000, 18.0, 20.0),
-        (RequestFor::Sent, 40_000, 24.9, 25.01),
-        (RequestFor::Demand, 10_000, 24.9, 25.01),
+        (Requests::Sent, 10_000, 18.0, 20.0),
+        (Requests::Sent, 40_000, 24.9, 25.01),
+        (Requests::Demand, 10_000, 24.9, 25.01),
     ] {
         let mut world = world(Bundle::COUNT.requesting(requests), advance);
         let to = world.host(0, 0);
@@ -135,8 +135,7 @@ fn a_burst_is_stopped_in_time_and_nothing_is_lost() {
 /// under what two racks may send in advance and a packet of each, and the port stays full.
 #[test]
 fn answers_to_the_receiver_take_their_share_of_its_port() {
-    for bundle in
-        [Bundle::LITERAL.requesting(RequestFor::Demand), Bundle::RECOMMENDED, Bundle::COUNT]
+    for bundle in [Bundle::LITERAL.requesting(Requests::Demand), Bundle::RECOMMENDED, Bundle::COUNT]
     {
         let mut world = world(bundle, 10_000);
         let to = world.host(0, 0);

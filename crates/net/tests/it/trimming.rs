@@ -1,23 +1,24 @@
 //! Trimming at one port, by hand: what is cut, what goes back, and what the wire carries.
 
-use crate::common::{Bench, bytes, packet, plain, ps};
-use forebay_net::{CLASSES, ClassPolicy, Form, OverflowAction, PortSettings, Trim};
-use forebay_settings::QueueLength;
-use forebay_units::{Span, Time};
+use crate::common::{Bench, bytes, packet, plain, ps, wire};
+use forebay_net::{CLASSES, ClassPolicy, Form, OverflowAction, PortSettings};
+use forebay_settings::{QueueLength, Trim};
+use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Ecn, Flags, FlowId, Kind, Packet};
 
 /// Class 0 holds some packets and is trimmed to 60 B into class 1, which holds so many bytes and returns the rest.
 fn policies(low: QueueLength, coin: f64, high: u64) -> [ClassPolicy; CLASSES] {
     let mut policies = [ClassPolicy::default(); CLASSES];
     policies[0].limit = Some(low);
-    policies[0].over = OverflowAction::Trim(Trim { to: 60, class: 1, coin, tells: true });
+    policies[0].over =
+        OverflowAction::Trim { how: Trim { trim_to: Bytes::new(60), class: 1, coin }, tells: true };
     policies[1].limit = Some(bytes(high));
     policies[1].over = OverflowAction::Return;
     policies
 }
 
 fn bench(form: Form, policies: [ClassPolicy; CLASSES]) -> Bench {
-    let settings = PortSettings { form, classes: 2, overhead: 24, flight: Span::ZERO, ..plain() };
+    let settings = PortSettings { form, classes: 2, wire: wire(24), flight: Span::ZERO, ..plain() };
     Bench::by_class(2, settings, None, policies)
 }
 

@@ -1,23 +1,22 @@
 //! `[fabric]`: nodes, cables and routing; one type for each table of the file, the checked scenario and the resolved file.
 
-mod credits;
-mod hierarchical;
-mod pause;
 mod shaper;
-mod switch;
 
-pub use credits::*;
-pub use hierarchical::*;
-pub(crate) use pause::PAUSES_NOTHING;
-pub use pause::*;
 pub use shaper::*;
-pub use switch::*;
 
-pub use forebay_settings::{ClassMarking, Ecn, EcnMarking, Ect, MarkAt, NotEct};
+pub(crate) use forebay_settings::PAUSES_NOTHING;
+pub use forebay_settings::{
+    AlikePause, Buffer, ClassLimit, ClassMarking, ClassPause, ClassWeight, Clock, CreditClass,
+    CreditFor, DeadPort, Ecn, EcnMarking, Ect, Headroom, Hierarchical, IngressAccount, MarkAt,
+    NotEct, OverLimit, Pause, PauseSettings, Policy, PoolThreshold, PortRules, QueueFor, Release,
+    Requests, SharedBuffer, ShortHeadroom, Switch, Threshold, TokenBucket, Trim, Turns, Watchdog,
+    WatchdogAction, WireSettings, Xoff,
+};
 
 use crate::judge::Judge;
 use crate::quantity::QueueLength;
 use crate::topology::{Link, Topology};
+use forebay_laws::RoleName;
 use forebay_units::{BitsPerSec, Bytes, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -50,18 +49,9 @@ pub struct Fabric {
     /// the columns flow, data, ack. Default: routing chooses.
     #[serde(default, skip_serializing_if = "Paths::is_empty")]
     pub paths: Paths,
-    /// Fate of packets that wait at a port whose link is down. Default: "drop".
-    #[serde(default)]
-    pub dead_port: DeadPort,
-    /// Bytes that each packet adds on the wire, at most 1000B: 24B for Ethernet preamble, gap and FCS. From 20B on, 12 B of them are
-    /// the gap after a frame. The next frame waits for the gap; the frame itself is complete before it. On a cable whose delay is
-    /// shorter than two gaps, the frame also waits for the rest of its gap beyond half of the delay.
-    /// Default: 0B, as most packet-level simulators count.
-    #[serde(default)]
-    pub wire_overhead: Bytes,
-    /// Resolution of transmission times. Default: "exact".
-    #[serde(default)]
-    pub clock: Clock,
+    /// Keys of all ports.
+    #[serde(flatten)]
+    pub wire: WireSettings,
     /// Settings of all switches.
     #[serde(default)]
     pub switch: Switch,
@@ -137,29 +127,6 @@ pub enum NextHops {
     Descending,
 }
 
-/// Fate of packets at a port whose link is down.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum DeadPort {
-    /// The port drops its queue, and packets that arrive while the link is down.
-    #[default]
-    Drop,
-    /// The port holds its queue until the link returns.
-    Hold,
-}
-
-/// Resolution of transmission times.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Clock {
-    /// Picoseconds; a remainder is carried from packet to packet.
-    #[default]
-    Exact,
-    /// Each transmission takes whole nanoseconds, rounded down, as in ns-3: for comparisons. Takes every port off the one-touch
-    /// path.
-    TruncateNs,
-}
-
 /// Paths of single flows.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(untagged)]
@@ -227,11 +194,6 @@ pub struct Override {
 }
 
 impl Fabric {
-    /// Bytes of `wire_overhead` that are the gap after a frame: 12 B of Ethernet, where it is enough for the 8 B before a frame too.
-    pub fn gap(&self) -> Bytes {
-        Bytes::new(if self.wire_overhead.get() >= 20 { 12 } else { 0 })
-    }
-
     /// Settings of pause that are in force somewhere, those of all switches first.
     pub(crate) fn pauses(&self) -> impl Iterator<Item = &Pause> {
         let of_overrides = self.overrides.iter().filter_map(|o| o.pause.as_ref());
@@ -244,7 +206,11 @@ impl Fabric {
         let before = judge.findings.len();
         self.topology.check(judge);
         let laid_out = (judge.findings.len() == before).then_some(&self.topology);
-        self.switch.check(judge, laid_out, packet);
+        let ports = laid_out.map_or(1, Topology::most_ports);
+        self.switch.check(&mut judge.table("fabric.switch"), ports, packet);
+        if let Some(hierarchical) = &self.switch.hierarchical {
+            judge.group_law("fabric.switch.hierarchical", hierarchical);
+        }
         judge.link("fabric.host_link", self.host_link);
         let path = "fabric.fabric_link";
         match self.topology.take_link() {
@@ -266,9 +232,7 @@ impl Fabric {
         if let Some(span) = self.reroute_after {
             judge.short("fabric.reroute_after", span);
         }
-        if self.wire_overhead.get() > 1_000 {
-            judge.wrong("fabric.wire_overhead", "per packet is too much; Ethernet adds \"24B\"");
-        }
+        self.wire.check(&mut judge.table("fabric"));
         for (i, one) in self.overrides.iter_mut().enumerate() {
             one.check(judge, &format!("fabric.override[{i}]"));
         }
@@ -287,7 +251,7 @@ impl Override {
             judge.share(&format!("{path}.loss"), loss);
         }
         if let Some(pause) = &mut self.pause {
-            pause.check(judge, &format!("{path}.pause"));
+            pause.check(&mut judge.table(path), "pause");
         }
         let Self { place: _, rate, delay, port_limit, loss, pause } = self;
         let keys = [rate.is_some(), delay.is_some(), port_limit.is_some(), loss.is_some()];
@@ -299,6 +263,14 @@ impl Override {
 }
 
 impl Judge<'_> {
+    /// Says what is wrong with the law of a table.
+    fn group_law(&mut self, path: &str, of: &Hierarchical) {
+        match self.laws.group(&of.law) {
+            Ok(mut law) => self.set_params(&format!("{path}.params"), &mut law, &of.params),
+            Err(_) => self.no_such_law(&format!("{path}.law"), RoleName::Group, &of.law),
+        }
+    }
+
     fn link(&mut self, path: &str, link: Link) {
         self.rate(&format!("{path}.rate"), link.rate);
         self.delay(&format!("{path}.delay"), link.delay);

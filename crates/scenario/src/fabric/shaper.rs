@@ -1,7 +1,7 @@
 //! `[[fabric.shaper]]`: token buckets at ports.
 
 use crate::quantity::QueueLength;
-use forebay_units::{BitsPerSec, Bytes};
+use forebay_settings::TokenBucket;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,11 +13,9 @@ pub struct Shaper {
     /// win.
     #[serde(rename = "where")]
     pub place: String,
-    /// Rate at which tokens come, in bytes of the wire.
-    pub rate: BitsPerSec,
-    /// Most tokens, which the bucket has at the start: bytes that leave at the rate of the link after a rest. No less than the largest packet
-    /// on the wire.
-    pub burst: Bytes,
+    /// The bucket.
+    #[serde(flatten)]
+    pub bucket: TokenBucket,
     /// Limit of the queue at the port, in bytes or packets. Not at hosts, where packets wait in their flows. Default:
     /// fabric.switch.port_limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -2,13 +2,13 @@
 
 use super::trace;
 use crate::judge::Judge;
-use crate::params::{self, Param};
 use crate::problem::or_list;
 use forebay_host::memory::MemorySettings;
 use forebay_host::memory::settings::{
     AntagonistSettings, CacheModel, DdioSettings, LINE, ThrottleSettings,
 };
 use forebay_laws::RoleName;
+use forebay_settings::params::{self, Param};
 use forebay_units::{BitsPerSec, Bytes, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

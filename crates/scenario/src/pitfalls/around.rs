@@ -183,7 +183,7 @@ pub(super) fn neat(span: Span) -> String {
 }
 
 fn sizes(scenario: &Scenario, transport: &Transport) -> Sizes {
-    let wire = |bytes: Bytes| bytes.saturating_add(scenario.fabric.wire_overhead);
+    let wire = |bytes: Bytes| bytes.saturating_add(scenario.fabric.wire.overhead);
     let data = transport.mss.saturating_add(transport.header);
     Sizes { data: wire(data), ack: wire(transport.ack_size) }
 }

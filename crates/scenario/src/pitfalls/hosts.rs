@@ -131,10 +131,10 @@ pub(super) fn shaper_above_the_link(around: &CheckedScenario<'_>) -> Option<Stri
         };
         let fastest = ports.iter().filter_map(link).max()?;
         let faulty = !around.scenario.faults.is_empty();
-        (shaper.rate >= fastest && !faulty && fastest > BitsPerSec::new(0)).then(|| {
+        (shaper.bucket.rate >= fastest && !faulty && fastest > BitsPerSec::new(0)).then(|| {
             format!(
                 "fabric.shaper[{i}].rate = \"{}\" is no less than the rate of any link at {:?}, \"{fastest}\", so the shaper never holds a packet back; write less",
-                shaper.rate, shaper.place
+                shaper.bucket.rate, shaper.place
             )
         })
     })

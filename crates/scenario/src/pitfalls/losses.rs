@@ -2,9 +2,9 @@
 
 use super::around::{CheckedScenario, Entry};
 use super::marks::share;
-use crate::fabric::NotEct;
+use crate::fabric::{NotEct, Threshold};
 use crate::faults::Change;
-use crate::pause::{PauseSetup, Threshold};
+use crate::pause::PauseSetup;
 use crate::quantity::Measure;
 use crate::transport::Recovery;
 use forebay_laws::flow::Echo;
@@ -197,7 +197,7 @@ pub(super) fn credits_for_other_packets(around: &CheckedScenario<'_>) -> Option<
     let fabric = &around.scenario.fabric;
     let credits = fabric.switch.credits?;
     around.entries.iter().filter(|entry| entry.transport.credit_law(&around.scenario.laws).is_some()).find_map(|entry| {
-        let wire = |bytes: Bytes| (bytes + fabric.wire_overhead).get() as f64;
+        let wire = |bytes: Bytes| (bytes + fabric.wire.overhead).get() as f64;
         let part = f64::from(credits.share.of) / f64::from(credits.share.whole);
         let load = part * wire(entry.packet()) / wire(entry.transport.ack_size.max(Bytes::new(64)));
         let ideal = wire(entry.transport.ack_size) / (wire(entry.packet()) + wire(entry.transport.ack_size));

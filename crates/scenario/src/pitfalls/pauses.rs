@@ -1,8 +1,8 @@
 //! Pauses that never come, never end, or end in drops.
 
 use super::around::{CheckedScenario, neat, time};
-use crate::fabric::PauseSettings;
-use crate::pause::{PauseSetup, Threshold};
+use crate::fabric::{PauseSettings, Threshold};
+use crate::pause::PauseSetup;
 use crate::plan::PlannedCable;
 use crate::quantity::Measure;
 use crate::transport::Recovery;

@@ -146,7 +146,7 @@ fn what_the_source_works_out_is_written() {
     let s = scenario(CONFIG);
     // host 0 to 7: 1 + 2 + 2 + 1.5 us each way, 320 ns at 25 Gb/s twice, 80 ns at 100 Gb/s twice.
     assert_eq!(s.transport.rdma().unwrap().base_rtt, BaseRtt::Fixed(Span::from_ns(13_000 + 800)));
-    assert_eq!(s.fabric.switch.release, Release::Start);
+    assert_eq!(s.fabric.switch.ports.release, Release::Start);
     assert_eq!(s.fabric.next_hops, Some(NextHops::Descending));
     let pause = format!("{:?}", s.fabric.switch.pause);
     assert!(pause.contains("ThreeDelays"), "{pause}");
@@ -332,7 +332,7 @@ fn what_the_source_sends_is_what_is_sent() {
         assert_eq!(rdma.ack_every, 5, "4001 B are five packets of 1000 B");
         assert_eq!(rdma.base_rtt, BaseRtt::Path);
         assert_eq!(scenario.fabric.routing, Routing::EcmpMurmur3);
-        assert_eq!(scenario.fabric.clock, Clock::TruncateNs);
+        assert_eq!(scenario.fabric.wire.clock, Clock::TruncateNs);
         assert_eq!(scenario.fabric.switch.ecn.of_port().unwrap().at, MarkAt::Dequeue);
     }
 }

@@ -48,8 +48,8 @@ fn defaults_are_those_of_the_schema() {
         Stop { time: Time::from_ps(1_000_000_000), flows: true, grain: Span::from_us(1) }
     );
     assert_eq!(s.fabric.fabric_link, s.fabric.host_link);
-    assert_eq!((s.fabric.routing, s.fabric.dead_port), (Routing::Ecmp, DeadPort::Drop));
-    assert_eq!((s.fabric.reroute_after, s.fabric.wire_overhead), (None, Bytes::ZERO));
+    assert_eq!((s.fabric.routing, s.fabric.wire.dead_port), (Routing::Ecmp, DeadPort::Drop));
+    assert_eq!((s.fabric.reroute_after, s.fabric.wire.overhead), (None, Bytes::ZERO));
     let size = Bytes::new(32_000_000);
     let (policy, alpha) = (Policy::DynamicThreshold, Some(1.0));
     assert_eq!(
@@ -71,7 +71,7 @@ fn defaults_are_those_of_the_schema() {
             wrr: None,
             int_multi: None,
             classes: 1,
-            release: Release::Fluid,
+            ports: PortRules { release: Release::Fluid },
             hierarchical: None,
             pause: Pause::Off,
         }

@@ -301,7 +301,7 @@ prop_compose! {
                 limit: Bytes::new(700),
             }),
             classes: if credited { 5 } else { 4 },
-            release: if start { Release::Start } else { Release::Fluid },
+            ports: PortRules { release: if start { Release::Start } else { Release::Fluid } },
         }
     }
 }
@@ -639,7 +639,7 @@ prop_compose! {
             .filter(|h| h.queue_for != QueueFor::Pod || several_pods);
         let capture = capture.filter(|_| hierarchical.is_none());
         let shaper = links.1.rate; // of some cable
-        let shaper = Shaper { place: cable.replacen('-', "->", 1), rate: shaper, burst: Bytes::new(70_000), limit: None };
+        let shaper = Shaper { place: cable.replacen('-', "->", 1), bucket: TokenBucket { rate: shaper, burst: Bytes::new(70_000) }, limit: None };
         let shapers: Vec<_> = [shaper].into_iter().filter(|_| words.3 && hierarchical.is_none()).collect();
         let credits = switch.credits.filter(|_| switch.pause == Pause::Off && hierarchical.is_none() && shapers.is_empty());
         Scenario {
@@ -656,10 +656,12 @@ prop_compose! {
                 hash_seed: [None, Some(HashSeed::Same), Some(HashSeed::PerTier)][words.2],
                 reroute_after,
                 paths: Paths::default(),
-                dead_port: if words.3 { DeadPort::Hold } else { DeadPort::Drop },
-                clock: if words.1 { Clock::TruncateNs } else { Clock::Exact },
+                wire: WireSettings {
+                    dead_port: if words.3 { DeadPort::Hold } else { DeadPort::Drop },
+                    clock: if words.1 { Clock::TruncateNs } else { Clock::Exact },
+                    overhead: Bytes::new(24),
+                },
                 switch: Switch { hierarchical, credits, ..switch.clone() },
-                wire_overhead: Bytes::new(24),
                 overrides: overrides.into_iter().map(|(whole, rate, delay, port_limit, loss)| Override {
                     place: if whole { pattern } else { cable }.into(), rate, delay, loss: Some(loss),
                     port_limit: port_limit.filter(|_| switch.pause == Pause::Off),

@@ -31,7 +31,7 @@ pub(crate) fn fill(
     let mut trips = Trips {
         fabric,
         routes: &routes,
-        overhead: scenario.fabric.wire_overhead.get(),
+        overhead: scenario.fabric.wire.overhead.get(),
         paths: BTreeMap::new(),
     };
     for (profile, base) in profiles.iter_mut().zip(bases) {
@@ -62,7 +62,7 @@ pub(crate) fn handshakes(
     if !common.profiles.iter().any(shakes) {
         return Arc::default();
     }
-    let overhead = scenario.fabric.wire_overhead.get();
+    let overhead = scenario.fabric.wire.overhead.get();
     let measured = |(flow, spec): (u32, &FlowSpec)| {
         let profile = &common.profiles[usize::from(spec.traffic)];
         if !shakes(profile) {
@@ -104,7 +104,7 @@ fn one_way(
 /// The longest of any profile, on the fabric as it was laid out.
 pub(crate) fn longest(profiles: &[Profile], scenario: &Scenario, fabric: &Fabric) -> Span {
     let routes = Routes::all(fabric, Paths::Hash, 0, &|_| true);
-    let overhead = scenario.fabric.wire_overhead.get();
+    let overhead = scenario.fabric.wire.overhead.get();
     let mut trips = Trips { fabric, routes: &routes, overhead, paths: BTreeMap::new() };
     let of_each = profiles.iter().map(|profile| trips.longest(&profile.transport));
     of_each.max().unwrap_or(Span::ZERO)

@@ -21,15 +21,12 @@ use forebay_engine::{LinkId, NodeId};
 use forebay_host::memory::settings::SmtOrder;
 use forebay_laws::host_driver::lockstep::Line;
 use forebay_net::{
-    CLASSES, Cable, ClassPolicy, CreditClass, Fabric, Form, IngressPool, IngressSettings,
-    OverflowAction, PathCounts, PortSettings, Routes, Shaper, Share as PartOfRate, SharedBuffer,
-    Switch, SwitchSettings, Tor, Watchdog, Xoff,
+    CLASSES, Cable, ClassPolicy, Fabric, Form, IngressPool, PathCounts, PortSettings, Routes,
+    SharedBuffer, Switch, SwitchSettings, Tor,
 };
 use forebay_record::law_logs::LawLogs;
-use forebay_scenario::model::{
-    self, Change, Clock, DeadPort, PoolThreshold, Release, Scenario, Topology, WatchdogAction,
-};
-use forebay_scenario::pause::{PauseSetup, Threshold};
+use forebay_scenario::model::{self, Change, CreditClass, PortRules, Scenario, Topology};
+use forebay_scenario::pause::PauseSetup;
 use forebay_scenario::pitfalls::pitfalls;
 use forebay_scenario::plan::{self, Plan};
 use forebay_scenario::program::Program;
@@ -147,7 +144,8 @@ fn lay_cables(
     machines: &[Vec<NodeId>],
     table: &workload::Table,
 ) -> Fabric {
-    let cables = plan.cables.iter().map(|planned| cable(planned, scenario.fabric.gap())).collect();
+    let cables =
+        plan.cables.iter().map(|planned| cable(planned, scenario.fabric.wire.gap())).collect();
     let homes = machines::homes(machines, plan.hosts);
     let size = (plan.names.len() as u32, plan.hosts as u32);
     let latency = scenario.fabric.switch.latency;
@@ -473,16 +471,7 @@ impl<'a> Maker<'a> {
         let lossless = pausing.classes();
         let of_class = |direction: &forebay_net::Direction, class: Option<u8>| {
             let cable = self.plan.cables[direction.cable as usize];
-            let ingress = pausing.ingress(node.0 as usize, cable, class);
-            IngressSettings {
-                reserved: ingress.reserved,
-                headroom: ingress.headroom,
-                xoff: match ingress.xoff {
-                    Threshold::Fixed(bytes) => Xoff::Fixed(bytes),
-                    Threshold::Dynamic(alpha) => Xoff::Dynamic(alpha),
-                },
-                resume_offset: ingress.resume_offset,
-            }
+            pausing.ingress(node.0 as usize, cable, class)
         };
         let settings = |direction: &forebay_net::Direction| {
             core::array::from_fn(|class| of_class(direction, lossless.map(|_| class as u8)))
@@ -509,32 +498,23 @@ impl<'a> Maker<'a> {
     /// Policies of the classes of a switch's ports; empty if all classes are treated alike.
     fn classes(&self, node: NodeId) -> Vec<[ClassPolicy; CLASSES]> {
         let switch = &self.scenario.fabric.switch;
-        let (rules, weights, turns) =
-            (switch.class_ecn(), switch.class_weights(), switch.class_turns());
-        let limits = switch.class_limits();
         let paused = self.pausing.filter(|pausing| pausing.classes().is_some());
-        let limited = limits.iter().any(Option::is_some);
-        let own = limited
-            || rules.iter().any(Option::is_some)
-            || (weights, turns) != ([0; CLASSES], [0; CLASSES]);
-        if paused.is_none() && !own {
+        let alike = [ClassPolicy::default(); CLASSES];
+        if paused.is_none()
+            && ClassPolicy::all_of(switch, self.scenario.fabric.host_link.rate, false) == alike
+        {
             return Vec::new();
         }
         let core_trims = self.common.profiles.iter().any(|of| of.transport.wants_core_trims());
         let policies = |direction: &forebay_net::Direction| {
             let cable = self.plan.cables[direction.cable as usize];
-            let watchdogs = paused.map(|pausing| pausing.watchdogs(node.0 as usize, cable));
-            let watchdogs = watchdogs.unwrap_or_default();
             let tells = core_trims && direction.peer.0 >= self.fabric.hosts();
-            core::array::from_fn(|class| ClassPolicy {
-                limit: limits[class],
-                over: over_limit(switch, class, tells),
-                marking: rules[class].map(|rule| rule.at_rate(cable.link.rate)),
-                weight: weights[class],
-                turn: turns[class],
-                watchdog: watchdogs[class]
-                    .map(|w| Watchdog { after: w.after, drops: w.action == WatchdogAction::Drop }),
-            })
+            let mut policies = ClassPolicy::all_of(switch, cable.link.rate, tells);
+            if let Some(pausing) = paused {
+                let watchdogs = pausing.watchdogs(node.0 as usize, cable);
+                policies.iter_mut().zip(watchdogs).for_each(|(policy, of)| policy.watchdog = of);
+            }
+            policies
         };
         self.fabric.ports_of(node).iter().map(policies).collect()
     }
@@ -553,10 +533,10 @@ impl<'a> Maker<'a> {
             limit: None,
             marking: None,
             classes: self.credits().map_or(1, |of| of.class + 1),
-            release_at_start: false,
-            overhead: self.scenario.fabric.wire_overhead.get() as u16,
+            rules: PortRules::default(),
+            wire: self.scenario.fabric.wire,
             loss: cable.loss,
-            shaper: self.shaper(node, direction.peer),
+            shaper: self.shaper_of(node, direction.peer).map(|shaper| shaper.bucket),
             credits: self.credits(),
             key: Stream::new(self.common.seed, u64::from(direction.link.0), Purpose::Red).key(),
             form: match () {
@@ -564,9 +544,7 @@ impl<'a> Maker<'a> {
                 () if self.explicit.iter().any(explicit) => Form::Queued,
                 () => Form::Any,
             },
-            hold: self.scenario.fabric.dead_port == DeadPort::Hold,
             telemetry: None,
-            truncate: self.scenario.fabric.clock == Clock::TruncateNs,
         }
     }
 
@@ -576,15 +554,8 @@ impl<'a> Maker<'a> {
         self.scenario.fabric.shapers.iter().rev().find(|shaper| shaper.covers(node, peer))
     }
 
-    fn shaper(&self, node: NodeId, peer: NodeId) -> Option<Shaper> {
-        let of = self.shaper_of(node, peer)?;
-        Some(Shaper { rate: of.rate, burst: of.burst })
-    }
-
     fn credits(&self) -> Option<CreditClass> {
-        let of = self.scenario.fabric.switch.credits?;
-        let share = PartOfRate { of: of.share.of, whole: of.share.whole };
-        Some(CreditClass { class: of.class, share, burst: of.burst, limit: of.limit })
+        self.scenario.fabric.switch.credits
     }
 
     fn nic(&self, host: NodeId) -> PortSettings {
@@ -637,15 +608,11 @@ impl<'a> Maker<'a> {
         let queues = queues.filter(|q| q.nodes.iter().any(|pattern| plan::matches(pattern, name)));
         let samples = queues.map(|queues| ((0..count as u16).collect(), queues.every));
         let shared = switch.shared_buffer().filter(|_| ingress.is_none());
-        let shared = shared.map(|b| {
-            let pool = SharedBuffer::new(b.size, b.alpha);
-            if b.threshold == PoolThreshold::Queue { pool.by_class() } else { pool }
-        });
+        let shared = shared.map(|pool| SharedBuffer::from(&pool));
         SwitchSettings { routes, ports, shared, ingress, classes, samples }
     }
 
     fn switch_port(&self, node: NodeId, port: usize) -> PortSettings {
-        let switch = &self.scenario.fabric.switch;
         let bare = self.bare(node, port);
         let name = &self.plan.names[node.0 as usize];
         let cable = self.plan.cables[self.fabric.ports_of(node)[port].cable as usize];
@@ -657,28 +624,10 @@ impl<'a> Maker<'a> {
         let shaped = self.shaper_of(node, self.fabric.ports_of(node)[port].peer);
         let limit = shaped.and_then(|shaper| shaper.limit).or(limit);
         PortSettings {
-            limit: limit.or(switch.port_limit),
-            marking: switch.ecn.of_port().map(|rule| rule.at_rate(bare.rate)),
-            // Credits and rates go before data.
-            classes: switch.classes.max(1 + u8::from(switch.hierarchical.is_some())),
-            release_at_start: switch.release == Release::Start,
             form: if self.taps.watches(node, port) { Form::Naive } else { bare.form },
             telemetry: self.common.telemetry,
-            ..bare
+            ..bare.at_switch(&self.scenario.fabric.switch, limit)
         }
-    }
-}
-
-/// What becomes of packets beyond the limit of a class; `tells`: headers say that they were cut off on the way to a switch.
-fn over_limit(switch: &model::Switch, class: usize, tells: bool) -> OverflowAction {
-    let trims = switch.class_trims();
-    let headers = || trims.iter().flatten().any(|trim| usize::from(trim.class) == class);
-    match trims[class] {
-        Some(model::Trim { trim_to, class, coin }) => {
-            OverflowAction::Trim(forebay_net::Trim { to: trim_to.get() as u16, class, coin, tells })
-        }
-        None if switch.return_to_sender && headers() => OverflowAction::Return,
-        None => OverflowAction::Drop,
     }
 }
 

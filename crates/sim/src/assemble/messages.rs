@@ -77,7 +77,7 @@ fn has_window(laws: &Laws, transport: &Transport) -> bool {
 fn round_trip(profile: &Profile, scenario: &Scenario, fabric: &Fabric) -> Bytes {
     let trip = base_rtt::longest(std::slice::from_ref(profile), scenario, fabric);
     let cfg = &profile.transport;
-    let packet = cfg.mss() + cfg.header() + scenario.fabric.wire_overhead;
+    let packet = cfg.mss() + cfg.header() + scenario.fabric.wire.overhead;
     cfg.mss() * trip.as_ps().div_ceil(fastest_host(fabric, packet))
 }
 

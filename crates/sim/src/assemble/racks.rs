@@ -6,8 +6,8 @@ use crate::law::law;
 use crate::options::SimError;
 use forebay_engine::NodeId;
 use forebay_laws::group::GroupStart;
-use forebay_net::{CreditSettings, FULL_RATE, Fabric, Peer, RequestFor, TorSettings, VoqSettings};
-use forebay_scenario::model::{self, CreditFor, Hierarchical, QueueFor, Scenario};
+use forebay_net::{CreditSettings, Fabric, Peer, TorSettings, VoqSettings};
+use forebay_scenario::model::{Hierarchical, QueueFor, Scenario};
 use forebay_units::Span;
 use forebay_units::random::{Purpose, Stream};
 
@@ -43,16 +43,9 @@ impl<'a> Racks<'a> {
         let ports = fabric.ports_of(node);
         let Some(first) = ports.iter().find(|d| d.peer.0 < fabric.hosts()) else { return Ok(None) };
         let own = fabric.addr(first.peer.0).tor;
-        let bytes = h.credit.get();
         let credits = |d: &forebay_net::Direction| {
             let rate = fabric.cable(d.cable).rate;
-            (d.peer.0 < fabric.hosts()).then_some(CreditSettings {
-                bytes,
-                rate,
-                pace: (h.credit_pace * f64::from(FULL_RATE)).round() as u32,
-                round_trip,
-                patience: h.request_timeout,
-            })
+            (d.peer.0 < fabric.hosts()).then(|| CreditSettings::of(h, rate, round_trip))
         };
         let there_and_back = || {
             let up: Span = fabric.ports_of(first.peer).iter().map(|d| d.flight).sum();
@@ -61,18 +54,7 @@ impl<'a> Racks<'a> {
         Ok(Some(TorSettings {
             rack: own,
             hosts: ports.iter().map(credits).collect(),
-            voq: VoqSettings {
-                advance: h.advance,
-                requests: match h.requests {
-                    model::Requests::Sent => RequestFor::Sent,
-                    model::Requests::Demand => RequestFor::Demand,
-                },
-                seen_for: h.seen_for,
-                free: match h.credit_for {
-                    CreditFor::Packet => 0,
-                    CreditFor::Payload => scenario.transport.header.get() as u16,
-                },
-            },
+            voq: VoqSettings::of(h, scenario.transport.header),
             peers: (0..fabric.tors().len() as u16).map(|rack| self.peer(own, rack)).collect(),
             law: law(&h.law, &h.params, |name| scenario.laws.group(name))?,
             at: GroupStart {
@@ -104,7 +86,7 @@ impl Racks<'_> {
 }
 
 fn message_size(scenario: &Scenario) -> u16 {
-    WORD - (scenario.fabric.wire_overhead.get() as u16).min(20)
+    WORD - (scenario.fabric.wire.overhead.get() as u16).min(20)
 }
 
 /// How hosts of such racks request to resume.

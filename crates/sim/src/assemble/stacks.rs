@@ -124,7 +124,7 @@ pub(crate) fn profiles(scenario: &Scenario, stack: &Stack) -> Result<Vec<Profile
                 (Config::from(queue_pairs(of, *keys, class, &law)), Some(law))
             }
             TransportKind::ReceiverDriven(keys) => {
-                let overhead = scenario.fabric.wire_overhead;
+                let overhead = scenario.fabric.wire.overhead;
                 let laws = &scenario.laws;
                 let cfg = match (of.credit_law(laws), scenario.fabric.switch.credits) {
                     (Some(_), Some(credits)) => {

@@ -14,7 +14,8 @@
 use super::{Host, REFUSED};
 use forebay_engine::Emitter;
 use forebay_host::{ReadyFlows, ReadyList};
-use forebay_net::{CreditClass, trace};
+use forebay_net::trace;
+use forebay_scenario::model::CreditClass;
 use forebay_units::Time;
 use forebay_wire::Packet;
 use std::collections::VecDeque;
@@ -207,7 +208,7 @@ impl Host {
         let Some(credits) = &mut queues.credits else { return };
         let mut at = queues.examined;
         while let Some(packet) = self.nic.queue.get(at) {
-            match credits.of.has(packet) {
+            match credits.of.has(packet.class) {
                 true => {
                     let packet = self.nic.queue.remove(at).expect("it has just been seen");
                     self.add_credit(credits, &packet, now, out);
@@ -226,7 +227,7 @@ impl Host {
         now: Time,
         out: &mut impl Emitter<Packet>,
     ) {
-        if !credits.add(packet, self.nic.port.settings().overhead.into()) {
+        if !credits.add(packet, self.nic.port.overhead()) {
             self.nic.port.count_drop(packet);
             trace(&mut self.digest, now, REFUSED, packet);
             out.slab().release(packet.int_slot());
@@ -235,7 +236,7 @@ impl Host {
 
     fn sort_into(&mut self, queues: &mut ClassQueues, now: Time, out: &mut impl Emitter<Packet>) {
         while let Some(packet) = self.nic.queue.pop_front() {
-            match queues.credits.as_mut().filter(|credits| credits.of.has(&packet)) {
+            match queues.credits.as_mut().filter(|credits| credits.of.has(packet.class)) {
                 Some(credits) => self.add_credit(credits, &packet, now, out),
                 None => queues.queue(packet.class).answers.push_back(packet),
             }
@@ -252,7 +253,7 @@ impl Host {
         if self.nic.port.credit_ready(first) > start {
             return None;
         }
-        let overhead = self.nic.port.settings().overhead.into();
+        let overhead = self.nic.port.overhead();
         let credits = queues.credits.as_mut()?;
         credits.packets.pop_front().inspect(|credit| credits.bytes -= credit.on_wire(overhead))
     }

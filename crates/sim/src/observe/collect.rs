@@ -246,7 +246,7 @@ fn put_counters() -> Vec<PutCounter> {
 
 /// How long a port has transmitted by `end`, at its rate of then: all that it sent, less what is left of a packet in transmission.
 fn busy(port: &Port, sent: &PortRow, left: Span, end: Time) -> Span {
-    let overhead = sent.tx_packets * u64::from(port.settings().overhead);
+    let overhead = sent.tx_packets * port.overhead();
     if sent.rate.get() == 0 {
         return Span::ZERO;
     }

@@ -106,7 +106,7 @@ impl Follower {
         plan: &Plan,
     ) -> Self {
         let flows = Arc::new(Set::of(flows, common.flows.len()));
-        let overhead = scenario.fabric.wire_overhead.get();
+        let overhead = scenario.fabric.wire.overhead.get();
         let of_faults = scenario.faults.iter().filter_map(|fault| plan.link(&fault.link));
         let lossy = plan.cables.iter().filter(|cable| cable.loss > 0.0);
         let cables = of_faults.map(|(cable, _)| cable).chain(lossy.copied());

@@ -46,7 +46,7 @@ impl<'a> Ideals<'a> {
         Self {
             fabric,
             common: &world.common,
-            overhead: scenario.fabric.wire_overhead.get(),
+            overhead: scenario.fabric.wire.overhead.get(),
             routes: Routes::all(fabric, Paths::Hash, 0, &|_| true),
             alike: alike(fabric, split.contains(&true)),
             split,

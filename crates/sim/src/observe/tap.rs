@@ -199,7 +199,7 @@ impl Taps {
                     latency: fabric.links()[fabric.in_link(node, index).0 as usize].lookahead
                         - cable.flight(),
                     rate: cable.rate,
-                    overhead: scenario.fabric.wire_overhead.get(),
+                    overhead: scenario.fabric.wire.overhead.get(),
                     inbound: capture.direction != Direction::Out,
                     outbound: capture.direction != Direction::In,
                     handshakes,

@@ -6,7 +6,7 @@ use forebay_net::{
     CLASSES, Cable, ClassPolicy, Fabric, Form, IngressPool, LinkLeftovers, Paths, PortFault,
     PortSettings, Routes, SharedBuffer, Switch, SwitchSettings,
 };
-use forebay_settings::QueueLength;
+use forebay_settings::{PortRules, QueueLength, WireSettings};
 use forebay_units::{BitsPerSec, Bytes, Span, Time};
 use forebay_wire::{Ecn, Flags, FlowId, IntRecords, Packet};
 use std::collections::{BTreeMap, VecDeque};
@@ -14,6 +14,11 @@ use std::collections::{BTreeMap, VecDeque};
 /// A length of queue in bytes.
 pub fn bytes(length: u64) -> QueueLength {
     QueueLength::Bytes(Bytes::new(length))
+}
+
+/// Wires that add so many bytes to each packet.
+pub fn wire(overhead: u64) -> WireSettings {
+    WireSettings { overhead: Bytes::new(overhead), ..WireSettings::default() }
 }
 
 /// All ways to keep a queue. None may change a result.
@@ -108,14 +113,12 @@ pub fn plain() -> PortSettings {
         limit: None,
         marking: None,
         classes: 1,
-        release_at_start: false,
-        overhead: 0,
+        rules: PortRules::default(),
+        wire: WireSettings::default(),
         loss: 0.0,
         key: 0x1234_5678_9abc,
         form: Form::Any,
-        hold: false,
         telemetry: None,
-        truncate: false,
         shaper: None,
         credits: None,
     }

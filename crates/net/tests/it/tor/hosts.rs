@@ -4,9 +4,10 @@ use forebay_engine::reference::Reference;
 use forebay_engine::{Emitter, EngineAccess, LinkId, Node, NodeId};
 use forebay_laws::group::{GroupParams, GroupStart};
 use forebay_net::{
-    Cable, CreditSettings, FULL_RATE, Fabric, Form, Paths, Peer, PortSettings, RequestFor, Routes,
-    Switch, SwitchSettings, Tor, TorCounters, TorSettings, VoqSettings, VoqTotals,
+    Cable, CreditSettings, FULL_RATE, Fabric, Form, Paths, Peer, PortSettings, Routes, Switch,
+    SwitchSettings, Tor, TorCounters, TorSettings, VoqSettings, VoqTotals,
 };
+use forebay_settings::{PortRules, Requests, WireSettings};
 use forebay_units::{BitsPerSec, Bytes, Serializer, Span, Time};
 use forebay_wire::{Flags, FlowId, HostAddr, Kind, Packet};
 use std::collections::BTreeMap;
@@ -22,20 +23,20 @@ pub fn us(us: u64) -> Time {
 /// A set of readings.
 #[derive(Clone, Copy, Debug)]
 pub struct Bundle {
-    pub requests: RequestFor,
+    pub requests: Requests,
     params: &'static [(&'static str, &'static str)],
 }
 
 impl Bundle {
     pub const LITERAL: Self = Self {
-        requests: RequestFor::Sent,
+        requests: Requests::Sent,
         params: &[("n_estimate", "ratio"), ("resume", "previous"), ("after_resume", "update")],
     };
     pub const RECOMMENDED: Self =
-        Self { requests: RequestFor::Demand, params: &[("n_estimate", "ratio")] };
-    pub const COUNT: Self = Self { requests: RequestFor::Demand, params: &[] };
+        Self { requests: Requests::Demand, params: &[("n_estimate", "ratio")] };
+    pub const COUNT: Self = Self { requests: Requests::Demand, params: &[] };
 
-    pub fn requesting(self, requests: RequestFor) -> Self {
+    pub fn requesting(self, requests: Requests) -> Self {
         Self { requests, ..self }
     }
 }
@@ -460,14 +461,12 @@ fn port(fabric: &Fabric, direction: &forebay_net::Direction, loss: f64) -> PortS
         limit: None,
         marking: None,
         classes: 8,
-        release_at_start: false,
-        overhead: 0,
+        rules: PortRules::default(),
+        wire: WireSettings::default(),
         loss: if to_a_host { 0.0 } else { loss },
         key: direction.link.0.into(),
         form: Form::Any,
-        hold: false,
         telemetry: None,
-        truncate: false,
         shaper: None,
         credits: None,
     }

@@ -1,9 +1,6 @@
 //! `[fabric.switch]`: buffers, classes and what else switches do beyond forwarding.
 
-use super::{CreditClass, Ecn, EcnMarking, Hierarchical, Pause};
-use crate::judge::Judge;
-use crate::quantity::QueueLength;
-use crate::topology::Topology;
+use crate::{CreditClass, Ecn, EcnMarking, Hierarchical, Pause, QueueLength, SettingsTable};
 use forebay_units::{Bytes, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,8 +52,9 @@ pub struct Switch {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000))]
     pub int_multi: Option<u16>,
-    /// When a packet stops counting towards queue and buffer. Default: "fluid".
-    pub release: Release,
+    /// Keys of all ports.
+    #[serde(flatten)]
+    pub ports: PortRules,
     /// Queues by destination at the switches of racks, credits between racks, and a law that sets the rates of flows of law "explicit"
     /// (HierCC). Default: no such queues.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,11 +79,19 @@ impl Default for Switch {
             credits: None,
             wrr: None,
             int_multi: None,
-            release: Release::default(),
+            ports: PortRules::default(),
             hierarchical: None,
             pause: Pause::Off,
         }
     }
+}
+
+/// What each port of a switch obeys, as its file says it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(default)]
+pub struct PortRules {
+    /// When a packet stops counting towards queue and buffer. Default: "fluid".
+    pub release: Release,
 }
 
 /// Buffer of a switch.
@@ -285,54 +291,49 @@ impl Switch {
         core::array::from_fn(|class| self.ecn.of_class(class as u8))
     }
 
-    /// Fills in the defaults that depend on other keys, and says what is wrong with the table. `topology`: the fabric, if it can be
-    /// laid out; `packet`: a full packet.
-    pub(super) fn check(
-        &mut self,
-        judge: &mut Judge<'_>,
-        topology: Option<&Topology>,
-        packet: Bytes,
-    ) {
-        judge.delay("fabric.switch.latency", self.latency);
-        judge.holds_a_packet("fabric.switch.port_limit", self.port_limit, packet);
+    /// Fills in the defaults that depend on other keys, and says what is wrong with the table. `ports`: most ports of a switch;
+    /// `packet`: a full packet.
+    pub fn check(&mut self, table: &mut impl SettingsTable, ports: u64, packet: Bytes) {
+        table.delay("latency", self.latency);
+        table.holds_a_packet("port_limit", self.port_limit, packet);
         let trims = self.limits.iter().any(|one| !one.over.drops());
-        if (self.port_limit.is_some() || trims) && !judge.given("fabric.switch.buffer") {
+        if (self.port_limit.is_some() || trims) && !table.given("buffer") {
             self.buffer = Buffer::None;
         }
-        self.check_limits(judge, packet);
-        self.check_buffer(judge, topology, packet);
+        self.check_limits(table, packet);
+        self.check_buffer(table, ports, packet);
         if trims && self.shared_buffer().is_some() {
             let text =
                 "would drop packets before their class could trim them; write buffer = \"none\"";
-            judge.say("fabric.switch.buffer", text);
+            table.say("buffer", text);
         }
-        self.ecn.check(&mut judge.table("fabric.switch"), self.classes);
-        self.check_weights(judge);
+        self.ecn.check(table, self.classes);
+        self.check_weights(table);
         if let Some(hierarchical) = &mut self.hierarchical {
-            hierarchical.check(judge, packet);
+            hierarchical.check(table, packet);
         }
-        self.pause.check(judge, "fabric.switch.pause");
+        self.pause.check(table, "pause");
     }
 
-    fn check_buffer(&mut self, judge: &mut Judge<'_>, topology: Option<&Topology>, packet: Bytes) {
+    fn check_buffer(&mut self, table: &mut impl SettingsTable, ports: u64, packet: Bytes) {
         let Buffer::Shared(pool) = &mut self.buffer else { return };
-        let (size, alpha) = ("fabric.switch.buffer.size", "fabric.switch.buffer.alpha");
-        judge.holds_a_packet(size, Some(QueueLength::Bytes(pool.size)), packet);
+        let (size, alpha) = ("buffer.size", "buffer.alpha");
+        table.holds_a_packet(size, Some(QueueLength::Bytes(pool.size)), packet);
         let pauses = !matches!(self.pause, Pause::Off);
         if pool.threshold == PoolThreshold::Queue
             && (pauses || pool.policy != Policy::DynamicThreshold)
         {
             let text = "\"queue\" means nothing here; it belongs to policy \"dynamic-threshold\" without pause";
-            judge.say("fabric.switch.buffer.threshold", text);
+            table.say("buffer.threshold", text);
         }
         match (pool.policy, pool.alpha) {
             (Policy::DynamicThreshold, Some(factor)) if factor <= 0.0 || factor > 1e6 => {
-                judge.wrong(alpha, "is out of range; write a number above 0, for instance 1");
+                table.wrong(alpha, "is out of range; write a number above 0, for instance 1");
             }
             (Policy::DynamicThreshold, _) => _ = pool.alpha.get_or_insert(ALPHA),
             (Policy::Shared | Policy::Static, Some(_)) => {
                 let text = "means nothing here; it belongs to policy \"dynamic-threshold\"";
-                judge.wrong(alpha, text);
+                table.wrong(alpha, text);
             }
             _ => {}
         }
@@ -341,36 +342,36 @@ impl Switch {
         }
         if self.port_limit.is_some() {
             let text = "and the policy \"static\" both limit a port; write one of them";
-            judge.wrong("fabric.switch.port_limit", text);
+            table.wrong("port_limit", text);
         }
-        let share = Bytes::new(pool.size.get() / topology.map_or(1, Topology::most_ports));
+        let share = Bytes::new(pool.size.get() / ports);
         self.port_limit = Some(QueueLength::Bytes(share));
         self.buffer = Buffer::None;
-        judge.holds_a_packet(size, self.port_limit, packet);
+        table.holds_a_packet(size, self.port_limit, packet);
     }
 
-    fn check_limits(&self, judge: &mut Judge<'_>, packet: Bytes) {
+    fn check_limits(&self, table: &mut impl SettingsTable, packet: Bytes) {
         for (i, one) in self.limits.iter().enumerate() {
-            let path = format!("fabric.switch.limits[{i}]");
+            let path = format!("limits[{i}]");
             let key = &format!("{path}.class");
-            judge.class_exists(key, one.class, self.classes);
+            table.class_exists(key, one.class, self.classes);
             if self.limits[..i].iter().any(|other| other.class == one.class) {
-                judge.say(key, format!("{} has a limit already; write it once", one.class));
+                table.say(key, format!("{} has a limit already; write it once", one.class));
             }
-            judge.holds_a_packet(&format!("{path}.size"), Some(one.size), packet);
+            table.holds_a_packet(&format!("{path}.size"), Some(one.size), packet);
             if let OverLimit::Trim(trim) = one.over {
-                self.check_trim(judge, &path, (one, trim), packet);
+                self.check_trim(table, &path, (one, trim), packet);
             }
         }
         let into = self.class_trims().into_iter().flatten().map(|trim| trim.class);
         let limited = |class: &u8| self.limits.iter().any(|one| one.class == *class);
         match (self.return_to_sender, into.clone().next(), into.clone().find(|to| !limited(to))) {
-            (true, None, _) => judge.say(
-                "fabric.switch.return_to_sender",
+            (true, None, _) => table.say(
+                "return_to_sender",
                 "is about trimmed packets; write over = { trim_to = \"64B\", class = 1 } in fabric.switch.limits",
             ),
-            (true, _, Some(class)) => judge.say(
-                "fabric.switch.return_to_sender",
+            (true, _, Some(class)) => table.say(
+                "return_to_sender",
                 format!("needs a limit that headers may meet; write {{ class = {class}, size = \"33KB\" }} in fabric.switch.limits"),
             ),
             _ => {}
@@ -379,13 +380,13 @@ impl Switch {
 
     fn check_trim(
         &self,
-        judge: &mut Judge<'_>,
+        table: &mut impl SettingsTable,
         path: &str,
         (limit, trim): (&ClassLimit, Trim),
         packet: Bytes,
     ) {
         let at = |key: &str| format!("{path}.over.{key}");
-        judge.class_exists(&at("class"), trim.class, self.classes);
+        table.class_exists(&at("class"), trim.class, self.classes);
         if trim.class <= limit.class {
             let text = format!(
                 "{} is not above class {}, whose data headers have to overtake; write {} or more",
@@ -393,11 +394,11 @@ impl Switch {
                 limit.class,
                 limit.class + 1
             );
-            judge.say(&at("class"), text);
+            table.say(&at("class"), text);
         }
         if trim.trim_to >= packet || trim.trim_to == Bytes::ZERO {
             let text = format!("is not a part of a packet of {packet}; write \"64B\"");
-            judge.wrong(&at("trim_to"), text);
+            table.wrong(&at("trim_to"), text);
         }
         let short = match limit.size {
             QueueLength::Bytes(bytes) => bytes < packet.saturating_add(packet),
@@ -405,51 +406,34 @@ impl Switch {
         };
         if short {
             let text = "leaves no packet to trim behind the one in transmission; write \"2 packets\" or more";
-            judge.wrong(&format!("{path}.size"), text);
+            table.wrong(&format!("{path}.size"), text);
         }
     }
 
-    fn check_weights(&mut self, judge: &mut Judge<'_>) {
-        let path = "fabric.switch.weights";
+    fn check_weights(&mut self, table: &mut impl SettingsTable) {
+        let path = "weights";
         for (i, one) in self.weights.iter().enumerate() {
             let key = &format!("{path}[{i}].class");
-            judge.class_exists(key, one.class, self.classes);
+            table.class_exists(key, one.class, self.classes);
             if self.weights[..i].iter().any(|other| other.class == one.class) {
-                judge.say(key, format!("{} has a weight already; write it once", one.class));
+                table.say(key, format!("{} has a weight already; write it once", one.class));
             }
         }
-        if judge.given(path) && self.weights.len() < 2 {
+        if table.given(path) && self.weights.len() < 2 {
             let text = "has fewer than two classes, so there is nothing to share; write two or more, or leave it out";
-            judge.say(path, text);
+            table.say(path, text);
         }
         self.weights.sort_by_key(|one| one.class);
         match self.wrr {
             Some(_) if self.classes < 2 => {
                 let text = "are of two classes; write fabric.switch.classes = 2";
-                judge.say("fabric.switch.wrr", text);
+                table.say("wrr", text);
             }
             Some(_) if !self.weights.is_empty() => {
                 let text = "and weights both order classes; write one of them";
-                judge.say("fabric.switch.wrr", text);
+                table.say("wrr", text);
             }
             _ => {}
-        }
-    }
-}
-
-impl Judge<'_> {
-    /// A limit of a queue has to leave room for one packet.
-    fn holds_a_packet(&mut self, path: &str, limit: Option<QueueLength>, packet: Bytes) {
-        let short = match limit {
-            Some(QueueLength::Bytes(bytes)) => bytes < packet,
-            Some(QueueLength::Packets(n)) => n == 0,
-            None => false,
-        };
-        if let Some(limit) = limit.filter(|_| short) {
-            let text = format!(
-                "\"{limit}\" holds no packet of {packet}, so nothing would pass; write more"
-            );
-            self.say(path, text);
         }
     }
 }

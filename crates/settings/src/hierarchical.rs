@@ -1,9 +1,8 @@
 //! `[fabric.switch.hierarchical]`: racks that queue by destination, credits between them, and the law that gives flows their
 //! rates (HierCC).
 
-use crate::judge::Judge;
+use crate::SettingsTable;
 use crate::params::{self, Param};
-use forebay_laws::RoleName;
 use forebay_units::{Bytes, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -124,44 +123,41 @@ fn request_timeout() -> Span {
 }
 
 impl Hierarchical {
-    /// Fills in the defaults that depend on other keys, and says what is wrong with the table. `packet`: a full packet.
-    pub(super) fn check(&mut self, judge: &mut Judge<'_>, packet: Bytes) {
-        let at = |key: &str| format!("fabric.switch.hierarchical.{key}");
+    /// Fills in the defaults that depend on other keys, and says what is wrong with the table but for its law. `packet`: a full packet.
+    pub fn check(&mut self, table: &mut impl SettingsTable, packet: Bytes) {
         let advance = self.advance;
         if advance < packet {
             let text = format!("lets no packet of {packet} go; write at least \"{packet}\"");
-            judge.wrong(&at("advance"), text);
+            table.wrong("hierarchical.advance", text);
         }
         if self.credit == Bytes::ZERO || self.credit > advance {
             let text = format!(
                 "is not a size of a credit; write more than nothing and at most advance, \"{advance}\""
             );
-            judge.wrong(&at("credit"), text);
+            table.wrong("hierarchical.credit", text);
         }
         if self.queue_for == QueueFor::Pod {
             let least = packet.max(self.credit);
             if *self.pod_advance.get_or_insert(advance) < least {
                 let text = format!("is less than a packet or a credit; write at least \"{least}\"");
-                judge.wrong(&at("pod_advance"), text);
+                table.wrong("hierarchical.pod_advance", text);
             }
         } else if self.pod_advance.is_some() {
             let text = "is of queues for other pods; write queue_for = \"pod\" as well";
-            judge.say(&at("pod_advance"), text);
+            table.say("hierarchical.pod_advance", text);
         }
         if !(0.01..=1.0).contains(&self.credit_pace) {
             let text = "is not a share of a port's rate; write a number from 0.01 to 1";
-            judge.wrong(&at("credit_pace"), text);
+            table.wrong("hierarchical.credit_pace", text);
         }
-        judge.short(&at("seen_for"), self.seen_for);
-        judge.span(&at("request_timeout"), self.request_timeout);
-        for (key, trip) in [("hop_rtt", self.hop_rtt), ("round_trip", self.round_trip)] {
+        table.short("hierarchical.seen_for", self.seen_for);
+        table.span("hierarchical.request_timeout", self.request_timeout);
+        for (key, trip) in
+            [("hierarchical.hop_rtt", self.hop_rtt), ("hierarchical.round_trip", self.round_trip)]
+        {
             if let Some(trip) = trip {
-                judge.span(&at(key), trip);
+                table.span(key, trip);
             }
-        }
-        match judge.laws.group(&self.law) {
-            Ok(mut law) => judge.set_params(&at("params"), &mut law, &self.params),
-            Err(_) => judge.no_such_law(&at("law"), RoleName::Group, &self.law),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `fabric.switch.credits`: a metered class for the credits of a transport.
 
-use crate::quantity::Fraction;
+use crate::{Fraction, SettingsTable};
 use forebay_units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,4 +36,29 @@ fn burst() -> Bytes {
 
 fn limit() -> Bytes {
     Bytes::new(672)
+}
+
+/// Size of the least packet that carries a credit.
+const LEAST: Bytes = Bytes::new(64);
+
+impl CreditClass {
+    /// Says what is wrong with the keys by themselves. `overhead`: bytes that each packet adds on the wire.
+    pub fn check(&self, table: &mut impl SettingsTable, overhead: Bytes) {
+        if self.share.of == 0 || self.share.of >= self.share.whole {
+            table.wrong("share", "is not a part of a link; write for instance \"84/1622\"");
+        }
+        let least = LEAST.saturating_add(overhead);
+        for (key, bytes) in [("burst", self.burst), ("limit", self.limit)] {
+            if bytes < least {
+                let text = format!("is less than a credit, {least} on the wire; write more");
+                table.wrong(key, text);
+            }
+        }
+    }
+
+    /// Whether packets of a class are of this one: those of higher classes are.
+    #[inline]
+    pub fn has(&self, class: u8) -> bool {
+        class >= self.class
+    }
 }

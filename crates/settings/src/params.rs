@@ -5,14 +5,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// Default of `enabled`: a law that is named acts.
-pub(crate) fn yes() -> bool {
+pub fn yes() -> bool {
     true
 }
 
 /// Value of a law's parameter.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(untagged)]
-pub(crate) enum Param {
+pub enum Param {
     /// Yes or no.
     Flag(bool),
     /// A whole number.
@@ -57,17 +57,12 @@ impl Param {
 }
 
 /// Reads a table as names and texts, sorted by name.
-pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
-    from: D,
-) -> Result<Vec<(String, String)>, D::Error> {
+pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<(String, String)>, D::Error> {
     let table = BTreeMap::<String, Param>::deserialize(from)?;
     Ok(table.into_iter().map(|(key, value)| (key, value.text())).collect())
 }
 
 /// Writes names and texts as a table.
-pub(crate) fn serialize<S: Serializer>(
-    params: &[(String, String)],
-    to: S,
-) -> Result<S::Ok, S::Error> {
+pub fn serialize<S: Serializer>(params: &[(String, String)], to: S) -> Result<S::Ok, S::Error> {
     to.collect_map(params.iter().map(|(key, text)| (key, Param::of(text))))
 }

@@ -1,7 +1,7 @@
-//! `pause`: ingress ports that pause their peer instead of dropping. [`crate::pause`] says what follows for each port.
+//! `pause`: ingress ports that pause their peer instead of dropping, and the accounts that follow for each port.
 
-use crate::judge::Judge;
-use forebay_units::{Bytes, Span};
+use crate::SettingsTable;
+use forebay_units::{BitsPerSec, Bytes, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -151,7 +151,7 @@ pub enum WatchdogAction {
 }
 
 /// A list of no classes.
-pub(crate) const PAUSES_NOTHING: &str =
+pub const PAUSES_NOTHING: &str =
     "pauses nothing; write the classes that must not be dropped, for instance [3]";
 
 impl Pause {
@@ -192,38 +192,97 @@ impl Pause {
     }
 
     /// Spells out `on`, and says what is wrong with the settings at `path`.
-    pub(super) fn check(&mut self, judge: &mut Judge<'_>, path: &str) {
+    pub fn check(&mut self, table: &mut impl SettingsTable, path: &str) {
         match self {
             Self::Off => {}
             Self::On => *self = Self::Alike(AlikePause::default()),
             Self::Alike(AlikePause { classes, settings }) => {
-                settings.check(judge, path);
+                settings.check(table, path);
                 if classes.is_none() && settings.watchdog.is_some() {
                     let text = "means nothing here; it belongs to pause by class: write classes, for instance [3]";
-                    judge.wrong(&format!("{path}.watchdog"), text);
+                    table.wrong(&format!("{path}.watchdog"), text);
                 }
             }
             Self::ByClass(all) => {
                 let mut paused = 0u8;
                 for (i, one) in all.iter().enumerate() {
-                    one.check(judge, &format!("{path}[{i}]"), &mut paused);
+                    one.check(table, &format!("{path}[{i}]"), &mut paused);
                 }
             }
         }
     }
 }
 
+/// Account of an ingress port, or of each lossless class there, as the port keeps it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct IngressAccount {
+    /// Bytes of its own.
+    pub reserved: Bytes,
+    /// Bytes kept for what arrives after a pause; `None`: it does not pause, and drops what has no room.
+    pub headroom: Option<Bytes>,
+    /// Threshold of its share of the pool.
+    pub xoff: Threshold,
+    /// The account resumes when its share is this far below the threshold.
+    pub resume_offset: Bytes,
+}
+
+/// Threshold of an account's share of the pool.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Threshold {
+    /// So many times the free pool.
+    Dynamic(f64),
+    /// A fixed size.
+    Fixed(Bytes),
+}
+
+impl IngressAccount {
+    /// Account of what drops, under a dynamic threshold with this factor.
+    pub fn lossy(alpha: f64) -> Self {
+        Self {
+            reserved: Bytes::ZERO,
+            headroom: None,
+            xoff: Threshold::Dynamic(alpha),
+            resume_offset: Bytes::ZERO,
+        }
+    }
+}
+
+impl PauseSettings {
+    /// Account at a port of this rate, whose cable has this delay. `arriving`: the most that may arrive after a pause; `alpha`: usual factor of the
+    /// dynamic threshold.
+    pub fn account(
+        &self,
+        (rate, delay): (BitsPerSec, Span),
+        arriving: impl FnOnce() -> Bytes,
+        alpha: f64,
+    ) -> IngressAccount {
+        IngressAccount {
+            reserved: self.reserved,
+            headroom: Some(match self.headroom {
+                Headroom::Auto => arriving(),
+                Headroom::ThreeDelays => rate.bytes_in(delay * 3),
+                Headroom::Fixed(bytes) => bytes,
+            }),
+            xoff: match self.xoff {
+                Xoff::Dynamic => Threshold::Dynamic(self.alpha.unwrap_or(alpha)),
+                Xoff::Fixed(bytes) => Threshold::Fixed(bytes),
+            },
+            resume_offset: self.resume_offset,
+        }
+    }
+}
+
 impl ClassPause {
     /// `paused`: a bit for each class of the entries before.
-    fn check(&self, judge: &mut Judge<'_>, path: &str, paused: &mut u8) {
-        self.settings.check(judge, path);
+    fn check(&self, table: &mut impl SettingsTable, path: &str, paused: &mut u8) {
+        self.settings.check(table, path);
         let path = format!("{path}.classes");
         if self.classes.is_empty() {
-            judge.say(&path, PAUSES_NOTHING);
+            table.say(&path, PAUSES_NOTHING);
         }
         for class in &self.classes {
             if *paused & 1 << class != 0 {
-                judge.say(&path, format!("has class {class} a second time; write it once"));
+                table.say(&path, format!("has class {class} a second time; write it once"));
             }
             *paused |= 1 << class;
         }
@@ -231,19 +290,19 @@ impl ClassPause {
 }
 
 impl PauseSettings {
-    fn check(&self, judge: &mut Judge<'_>, path: &str) {
+    fn check(&self, table: &mut impl SettingsTable, path: &str) {
         let alpha = format!("{path}.alpha");
         if self.alpha.is_some() && self.xoff != Xoff::Dynamic {
-            judge.wrong(&alpha, "means nothing here; it belongs to xoff = \"dynamic\"");
+            table.wrong(&alpha, "means nothing here; it belongs to xoff = \"dynamic\"");
         }
         if self.alpha.is_some_and(|alpha| alpha <= 0.0 || alpha > 1e6) {
-            judge.wrong(&alpha, "is out of range; write a number above 0, for instance 0.125");
+            table.wrong(&alpha, "is out of range; write a number above 0, for instance 0.125");
         }
         if let Some(watchdog) = self.watchdog {
             let path = format!("{path}.watchdog.after");
-            judge.short(&path, watchdog.after);
+            table.short(&path, watchdog.after);
             if watchdog.after == Span::ZERO {
-                judge.wrong(&path, "ends every pause at once; write for instance \"200ms\"");
+                table.wrong(&path, "ends every pause at once; write for instance \"200ms\"");
             }
         }
     }
