@@ -11,6 +11,6 @@ mod ready_list;
 mod receive_ring;
 mod segmenter;
 
-pub use ready_list::{PullOrder, ReadyFlows, ReadyList};
-pub use receive_ring::{MOST_MERGED, Moderation, ReceiveRing, Unit};
+pub use ready_list::{ReadyFlows, ReadyList};
+pub use receive_ring::{MOST_MERGED, ReceiveRing, Unit};
 pub use segmenter::Segmenter;

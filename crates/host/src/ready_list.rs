@@ -1,32 +1,16 @@
-//! Which flow the NIC pulls from next.
+//! Which flow the NIC pulls from next, in one of the orders of [`NicOrder`].
+//!
+//! Deviation from the NIC of the HPCC simulator (`RdmaEgressQueue::GetNextQindex`, github.com/alibaba-edu/High-Precision-Congestion-Control), whose cycle
+//! "round-robin" is: a new flow takes the place of one that has finished, if there is any. With "srpt", of equals the flow goes that became ready first.
 
 mod cycle;
 mod fair_queue;
 
 use cycle::{FIT, Levels};
 use fair_queue::{FairFlows, FairQueue};
+use forebay_settings::NicOrder;
 use forebay_units::Time;
 use std::collections::VecDeque;
-
-/// Order in which a NIC pulls packets from flows that are ready.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum PullOrder {
-    /// One packet of each in a fixed cycle of all flows. The next ready flow after the one that was served last is served next.
-    ///
-    /// Source: the NIC of the HPCC simulator (`RdmaEgressQueue::GetNextQindex`, github.com/alibaba-edu/High-Precision-Congestion-Control).
-    /// Deviation: a new flow takes the place of one that has finished, if there is any.
-    #[default]
-    RoundRobin,
-    /// The flow that became ready first sends all it may.
-    Fifo,
-    /// The flow with the fewest bytes left; of equals, the one that became ready first.
-    Srpt,
-    /// New flows first, then old flows by bytes in turn, as `fq` of Linux does.
-    Fq {
-        /// Bytes on the wire of a packet of full size.
-        packet: u32,
-    },
-}
 
 /// Flows that may send, by slot. The caller keeps each slot in at most once.
 ///
@@ -36,7 +20,7 @@ pub enum PullOrder {
 pub struct ReadyList {
     flows: ReadyFlows,
     fair: Option<Box<FairFlows>>, // `Fq` only
-    order: PullOrder,
+    order: NicOrder,
     first: i64,       // turn of the slot put back last
     last: i64,        // turn of the slot added last
     ranks: Vec<Rank>, // by slot; `Srpt` only
@@ -78,12 +62,12 @@ struct Rank {
 
 impl ReadyFlows {
     /// None, in this order. `class` is the number of their list; lists of one NIC have different ones.
-    fn new(order: PullOrder, class: u8) -> Self {
+    fn new(order: NicOrder, class: u8) -> Self {
         let rest = match order {
-            PullOrder::RoundRobin => None,
-            PullOrder::Fifo => Some(Backlog::Queue(VecDeque::new())),
-            PullOrder::Srpt => Some(Backlog::Heap(Heap::default())),
-            PullOrder::Fq { .. } => Some(Backlog::Fair(FairQueue::of_class(class))),
+            NicOrder::RoundRobin => None,
+            NicOrder::Fifo | NicOrder::Push => Some(Backlog::Queue(VecDeque::new())),
+            NicOrder::Srpt => Some(Backlog::Heap(Heap::default())),
+            NicOrder::Fq => Some(Backlog::Fair(FairQueue::of_class(class))),
         };
         Self { rest: rest.map(Box::new), ..Self::default() }
     }
@@ -114,20 +98,17 @@ impl ReadyFlows {
 }
 
 impl ReadyList {
-    /// An empty list.
-    pub fn new(order: PullOrder) -> Self {
-        let fair = match order {
-            PullOrder::Fq { packet } => Some(Box::new(FairFlows::new(packet))),
-            _ => None,
-        };
+    /// An empty list. `packet`: bytes on the wire of a packet of full size. What flows push waits elsewhere, so that order is first come, first served here.
+    pub fn new(order: NicOrder, packet: u32) -> Self {
+        let fair = (order == NicOrder::Fq).then(|| Box::new(FairFlows::new(packet)));
         Self { order, flows: ReadyFlows::new(order, 0), fair, ..Self::default() }
     }
 
     /// Lists of classes, so many, in the order of this one. From now on what this one has only waits to be [taken out](ReadyList::unsort) and
     /// [moved](ReadyList::move_to) into one of them.
     pub fn split(&mut self, classes: usize) -> Vec<ReadyFlows> {
-        if self.order != PullOrder::Srpt {
-            self.flows = ReadyFlows::new(PullOrder::Fifo, 0);
+        if self.order != NicOrder::Srpt {
+            self.flows = ReadyFlows::new(NicOrder::Fifo, 0);
         }
         (0..classes).map(|class| ReadyFlows::new(self.order, class as u8)).collect()
     }
@@ -141,7 +122,7 @@ impl ReadyList {
     /// Whether the order depends on the bytes that flows have left, changes of which the caller reports to [`ReadyList::update`].
     #[inline]
     pub fn ranks(&self) -> bool {
-        self.order == PullOrder::Srpt
+        self.order == NicOrder::Srpt
     }
 
     /// Whether the order depends on why flows wait, which the caller reports to [`ReadyList::wait`].
@@ -409,9 +390,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn pulls(order: PullOrder) -> Vec<u32> {
+    fn pulls(order: NicOrder) -> Vec<u32> {
         let mut left = [3u64, 1, 2];
-        let mut list = ReadyList::new(order);
+        let mut list = ReadyList::new(order, 200);
         (0..3).for_each(|slot| list.add(Time::ZERO, slot, || left[slot as usize]));
         let mut pulled = Vec::new();
         while let Some(slot) = list.take(Time::ZERO) {
@@ -429,11 +410,11 @@ mod tests {
 
     #[test]
     fn each_order_pulls_as_it_says() {
-        assert_eq!(pulls(PullOrder::RoundRobin), [0, 1, 2, 0, 2, 0]);
-        assert_eq!(pulls(PullOrder::Fifo), [0, 0, 0, 1, 2, 2]);
-        assert_eq!(pulls(PullOrder::Srpt), [1, 2, 2, 0, 0, 0]);
+        assert_eq!(pulls(NicOrder::RoundRobin), [0, 1, 2, 0, 2, 0]);
+        assert_eq!(pulls(NicOrder::Fifo), [0, 0, 0, 1, 2, 2]);
+        assert_eq!(pulls(NicOrder::Srpt), [1, 2, 2, 0, 0, 0]);
         // 1,000, 2,000 and 3,000 bytes a packet. Each flow starts with 2,000 bytes of credit, and gets 400 more in each round.
-        assert_eq!(pulls(PullOrder::Fq { packet: 200 }), [0, 0, 1, 2, 0, 2]);
+        assert_eq!(pulls(NicOrder::Fq), [0, 0, 1, 2, 0, 2]);
     }
 
     proptest! {
@@ -441,7 +422,7 @@ mod tests {
         #[test]
         fn the_heap_pulls_as_a_search_does(steps in proptest::collection::vec((0u8..4, 0u32..12, 0u64..6), 0..200)) {
             let mut left = [0u64; 12];
-            let mut list = ReadyList::new(PullOrder::Srpt);
+            let mut list = ReadyList::new(NicOrder::Srpt, 0);
             let mut searched: VecDeque<u32> = VecDeque::new();
             for (what, slot, bytes) in steps {
                 let waits = searched.contains(&slot);
@@ -470,7 +451,7 @@ mod tests {
     /// A flow that its pacing holds for a moment keeps its place, and one that comes in between has its turn where the cycle gets to it.
     #[test]
     fn a_flow_that_waits_a_moment_keeps_its_place_in_the_cycle() {
-        let mut list = ReadyList::new(PullOrder::RoundRobin);
+        let mut list = ReadyList::new(NicOrder::RoundRobin, 0);
         let mut send = |ready: &[u32]| {
             ready.iter().for_each(|slot| list.add(Time::ZERO, *slot, || 0));
             let slot = list.take(Time::ZERO).unwrap();
@@ -489,7 +470,7 @@ mod tests {
     /// A flow that is passed over, because its class is paused, is next as soon as it may go on.
     #[test]
     fn a_pause_does_not_move_the_cycle_on() {
-        let mut list = ReadyList::new(PullOrder::RoundRobin);
+        let mut list = ReadyList::new(NicOrder::RoundRobin, 0);
         (0..3).for_each(|slot| list.add(Time::ZERO, slot, || 0));
         let first = list.take(Time::ZERO).unwrap();
         list.charge(first, || 1_000);
@@ -503,7 +484,7 @@ mod tests {
     /// Flows move between lists that the caller keeps, and those that became ready first stay before others of equal length.
     #[test]
     fn ranks_go_along_into_other_lists() {
-        let mut list = ReadyList::new(PullOrder::Srpt);
+        let mut list = ReadyList::new(NicOrder::Srpt, 0);
         let [mut kept] = <[_; 1]>::try_from(list.split(1)).unwrap();
         [5, 2, 5, 2].iter().zip(0..).for_each(|(left, slot)| list.add(Time::ZERO, slot, || *left));
         let mut all = Vec::new();

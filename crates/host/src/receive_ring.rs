@@ -1,6 +1,6 @@
 //! The receive ring: packets wait in it until an interrupt, and segments of one flow are merged while they wait.
 //!
-//! An interrupt comes after `frames` packets or `wait` after the first one, whichever is earlier, and takes everything that
+//! An interrupt comes after `rx_frames` packets or `rx_usecs` after the first one, whichever is earlier, and takes everything that
 //! waits (one NAPI poll). Merging is what GRO and LRO do: consecutive segments of one flow become one, at most
 //! [`MOST_MERGED`] bytes, so that the transport sees fewer and larger segments and sends fewer ACKs.
 //!
@@ -9,25 +9,13 @@
 //! echoes that of its first segment. Units are handed up in the order in which they began; the kernel hands up those
 //! that it could not extend first. What brings telemetry is never merged.
 
+use forebay_settings::HostSettings;
 use forebay_units::random::Stream;
 use forebay_units::{Span, Time};
 use forebay_wire::{Flags, FlowId, Kind, Packet};
 
 /// Most bytes of a merged segment, one header included: what a 16-bit length can say.
 pub const MOST_MERGED: u64 = u16::MAX as u64;
-
-/// When a NIC interrupts, and whether its driver merges.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Moderation {
-    /// Interrupt after this number of packets, at least one. `None`: no such limit.
-    pub frames: Option<u32>,
-    /// Interrupt this long after the first packet.
-    pub wait: Span,
-    /// And by chance up to this much longer.
-    pub jitter: Span,
-    /// Consecutive segments become one.
-    pub merge: bool,
-}
 
 /// What the transport gets in one call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,7 +36,7 @@ pub struct Unit {
 /// Packets that arrived and were not taken yet.
 #[derive(Clone, Debug)]
 pub struct ReceiveRing {
-    moderation: Moderation,
+    settings: HostSettings,
     units: Vec<Unit>, // in the order in which they began
     frames: u32,
     due: Time,
@@ -57,8 +45,8 @@ pub struct ReceiveRing {
 
 impl ReceiveRing {
     /// An empty ring that draws its jitter from `chance`.
-    pub fn new(moderation: Moderation, chance: Stream) -> Self {
-        Self { moderation, units: Vec::new(), frames: 0, due: Time::MAX, chance }
+    pub fn new(settings: HostSettings, chance: Stream) -> Self {
+        Self { settings, units: Vec::new(), frames: 0, due: Time::MAX, chance }
     }
 
     /// When the interrupt comes at the latest; [`Time::MAX`] while nothing waits.
@@ -74,7 +62,7 @@ impl ReceiveRing {
     /// A packet joins that had `arrived` over the cable before it got here.
     pub fn join(&mut self, now: Time, arrived: Time, packet: &Packet, header: u16) -> bool {
         let payload = packet.size.saturating_sub(header);
-        if !(self.moderation.merge
+        if !(self.settings.gro
             && packet.kind == Kind::Data
             && !packet.flags.has(Flags::TELEMETRY)
             && self.merge(arrived, packet, payload))
@@ -92,14 +80,14 @@ impl ReceiveRing {
             });
         }
         if self.frames == 0 {
-            self.due = now.saturating_add(self.moderation.wait + self.jitter());
+            self.due = now.saturating_add(self.settings.rx_usecs + self.jitter());
         }
         self.frames += 1;
-        self.moderation.frames.is_some_and(|most| self.frames >= most) || self.due <= now
+        self.settings.rx_frames.is_some_and(|most| self.frames >= most) || self.due <= now
     }
 
     fn jitter(&mut self) -> Span {
-        let most = self.moderation.jitter;
+        let most = self.settings.rx_jitter;
         if most == Span::ZERO {
             return most;
         }
@@ -164,8 +152,8 @@ mod tests {
     #[test]
     fn chance_adds_to_the_wait_but_no_more_than_it_may() {
         let (wait, jitter) = (Span::from_us(5), Span::from_us(2));
-        let moderation = Moderation { frames: None, wait, jitter, merge: false };
-        let mut ring = ReceiveRing::new(moderation, Stream::new(1, 0, Purpose::Test));
+        let settings = HostSettings { rx_usecs: wait, rx_jitter: jitter, ..HostSettings::IDEAL };
+        let mut ring = ReceiveRing::new(settings, Stream::new(1, 0, Purpose::Test));
         let mut waits: Vec<Span> = (0..100)
             .map(|i| {
                 let now = Time::ZERO + Span::from_us(100 * i);
@@ -187,7 +175,9 @@ mod tests {
 
     fn ring(frames: Option<u32>, wait: Span, merge: bool) -> ReceiveRing {
         let chance = Stream::new(1, 0, Purpose::Test);
-        ReceiveRing::new(Moderation { frames, wait, jitter: Span::ZERO, merge }, chance)
+        let settings =
+            HostSettings { rx_frames: frames, rx_usecs: wait, gro: merge, ..HostSettings::IDEAL };
+        ReceiveRing::new(settings, chance)
     }
 
     fn at(us: u64) -> Time {

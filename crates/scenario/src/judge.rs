@@ -35,7 +35,11 @@ pub(crate) struct JudgedTable<'j, 'a> {
 
 impl SettingsTable for JudgedTable<'_, '_> {
     fn path(&self, key: &str) -> String {
-        if self.place.is_empty() { key.into() } else { format!("{}.{key}", self.place) }
+        match (self.place, key) {
+            ("", key) => key.into(),
+            (place, "") => place.into(),
+            (place, key) => format!("{place}.{key}"),
+        }
     }
 
     fn given(&self, key: &str) -> bool {

@@ -10,6 +10,7 @@
 mod credit_class;
 mod ecn;
 mod hierarchical;
+mod host;
 pub mod params;
 mod pause;
 mod quantity;
@@ -24,6 +25,7 @@ mod wire;
 pub use credit_class::CreditClass;
 pub use ecn::{ClassMarking, Ecn, EcnMarking, Ect, MarkAt, NotEct};
 pub use hierarchical::{CreditFor, Hierarchical, QueueFor, Requests};
+pub use host::{HostChange, HostProfile, HostSettings, NicOrder, Pacing, TxQueues};
 pub use pause::{
     AlikePause, ClassPause, Headroom, IngressAccount, PAUSES_NOTHING, Pause, PauseSettings,
     ShortHeadroom, Threshold, Watchdog, WatchdogAction, Xoff,

@@ -46,12 +46,12 @@ pub(crate) use rpc::{Credits, Ends, Shares};
 pub(crate) use sending::SenderEnd;
 
 use forebay_engine::{Digest, Emitter, InFlight};
-use forebay_host::{Moderation, PullOrder};
 use forebay_laws::kernel::ProgramTrace;
 use forebay_net::{CLASSES, LinkLeftovers, Port, PortFault, PortSettings, trace};
+use forebay_scenario::model::HostSettings;
 use forebay_transport::{Arrival, ClassPayload};
+use forebay_units::Time;
 use forebay_units::random::{Purpose, Stream};
-use forebay_units::{Span, Time};
 use forebay_wire::{Kind, Packet};
 use observers::Observers;
 use pulling::Egress;
@@ -64,15 +64,9 @@ use timers::{Due, Timers};
 /// How a NIC sends and receives.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Nic {
-    pub order: PullOrder,
-    /// `None`: every packet is taken as it arrives.
-    pub moderation: Option<Moderation>,
-    /// Flows hand down what they may send at once.
-    pub pushes: bool,
-    /// Most that chance adds after each packet it sends.
-    pub jitter: Span,
-    /// Flows hand down super-packets, and it cuts them; if true, each flow has a send queue.
-    pub segments: Option<bool>,
+    pub settings: HostSettings,
+    /// Size of the largest packet.
+    pub packet: u32,
 }
 
 /// A host. What every event reads besides the NIC is one cache line, and what each arrival reads of receivers or senders is another.
@@ -106,7 +100,7 @@ impl Host {
     pub fn new(common: Arc<Common>, port: PortSettings, nic: Nic, mut starts: Vec<u32>) -> Self {
         starts.reverse();
         let jitter = Stream::new(common.seed, port.key, Purpose::Interrupt);
-        let ring = nic.moderation.map(|moderation| Ring::new(moderation, jitter));
+        let ring = nic.settings.interrupts_late().then(|| Ring::new(nic.settings, jitter));
         let mut host = Self {
             nic: Egress::new(port, nic, common.seed),
             send: Senders::default(),

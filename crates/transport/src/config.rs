@@ -2,7 +2,7 @@
 
 use crate::ticks::Tick;
 use forebay_laws::flow::{Echo, Needs};
-use forebay_settings::{LEAST_FRAME, TcpSettings};
+use forebay_settings::{HostSettings, LEAST_FRAME, TcpSettings};
 use forebay_units::{Bytes, Span};
 use std::ops::{Deref, DerefMut};
 
@@ -26,18 +26,10 @@ pub struct TcpConfig {
     pub rto_max: Span,
     /// Whether the window shrinks by what was delivered until [`crate::TcpReceiver::on_read`] says that it was read.
     pub reads_late: bool,
-    /// Segmentation offload: most payload bytes of a super-packet ([`crate::TcpSender::next_burst`]). `None`: segments
-    /// leave one by one.
-    pub tso: Option<Bytes>,
-    /// Whether the last segment of a super-packet of several says so (PSH). An application that reads at once then has it
-    /// acknowledged at once, if nothing is missing.
-    pub push_bursts: bool,
-    /// Whether the stack paces what a law does not: at the window per round-trip time, stretched as Linux does.
-    pub pacing: bool,
+    /// Settings of the host: offloads, pacing and SACK compression.
+    pub host: HostSettings,
     /// What the law needs of the receiver.
     pub needs: Needs,
-    /// With SACK, whether a receiver that misses segments lets one ACK speak for several arrivals.
-    pub sack_compression: bool,
     /// Whether an echoed time stamp may show that a retransmission was spurious (RFC 7323, Eifel).
     pub timestamps: bool,
     /// Traffic class of data.
@@ -63,11 +55,8 @@ impl From<TcpSettings> for TcpConfig {
             rto_initial: Span::from_secs(1).max(settings.rto_min),
             rto_max: Span::from_secs(120),
             reads_late: false,
-            tso: None,
-            push_bursts: false,
-            pacing: false,
+            host: HostSettings::IDEAL,
             needs: Needs::NONE,
-            sack_compression: false,
             timestamps: true,
             data_class: 0,
             ack_class: 0,

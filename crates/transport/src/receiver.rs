@@ -56,7 +56,7 @@ impl Extras {
     fn new(cfg: &TcpConfig) -> Option<Box<Self>> {
         let tuning = Autotune::new(cfg);
         let arrival = cfg.needs.stamps.then(Arrival::default);
-        let compression = (cfg.sack && cfg.sack_compression).then_some(Compression::NEW);
+        let compression = (cfg.sack && cfg.host.sack_compression).then_some(Compression::NEW);
         let unread = cfg.reads_late.then(UnreadBytes::default);
         let delayed = (cfg.delayed_ack && cfg.adaptive_delayed_ack).then_some(DelayedAck::NEW);
         let delays = arrival.is_some() || compression.is_some() || delayed.is_some();

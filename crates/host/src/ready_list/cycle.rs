@@ -81,7 +81,8 @@ impl Levels {
 
 #[cfg(test)]
 mod tests {
-    use crate::{PullOrder, ReadyList};
+    use crate::ReadyList;
+    use forebay_settings::NicOrder;
     use forebay_units::Time;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
@@ -93,7 +94,7 @@ mod tests {
             bits in 4u32..14,
             steps in proptest::collection::vec((0u8..4, 0u32..1 << 14), 0..400),
         ) {
-            let mut list = ReadyList::new(PullOrder::RoundRobin);
+            let mut list = ReadyList::new(NicOrder::RoundRobin, 0);
             let (mut ready, mut cursor) = (BTreeSet::new(), 0);
             for (what, slot) in steps {
                 let slot = slot % (1 << bits);

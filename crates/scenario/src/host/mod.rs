@@ -1,15 +1,14 @@
 //! `[host]`: hosts between cable and transport, their paths to memory, and machines of several NICs.
 
-mod keys;
 mod memory;
 mod trace;
 
-pub use keys::{HostChange, HostProfile, HostSettings, NicOrder, Pacing, TxQueues};
+pub use forebay_settings::{HostChange, HostProfile, HostSettings, NicOrder, Pacing, TxQueues};
 pub use memory::{HostControl, Memory};
 
 use crate::judge::Judge;
 use crate::plan::{Plan, matches};
-use forebay_units::{Bytes, Span};
+use forebay_units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -63,12 +62,6 @@ pub struct Machine {
     pub nics: Vec<String>,
 }
 
-/// Longest wait for an interrupt; drivers allow some milliseconds.
-const LONGEST_WAIT: Span = Span::from_secs(1);
-
-/// `GSO_MAX_SIZE` of Linux with large TCP packets, rounded up.
-const MOST_GSO: Bytes = Bytes::new(512 << 10);
-
 impl Host {
     /// The path to memory of the host with this name; `None`: memory is out of the way.
     pub fn memory_at(&self, name: &str) -> Option<&Memory> {
@@ -99,16 +92,17 @@ impl Host {
     /// Fills in the defaults that depend on other keys, and says what is wrong with the table. `mss` is the largest, `said` tells
     /// whether a transport says how ACKs wait.
     pub(crate) fn check(&mut self, judge: &mut Judge<'_>, (mss, said): (Bytes, bool), plan: &Plan) {
-        self.settings.fill(self.profile.take(), judge);
+        self.settings.fill(self.profile.take(), &judge.table("host"));
         let settings = self.settings;
-        judge.host_keys("host", settings, mss);
+        settings.check(&mut judge.table("host"), mss);
         if let Some(memory) = &mut self.memory {
             memory.check(judge, "host.memory");
         }
         let base = self.memory.clone().unwrap_or_default();
         for (i, one) in self.overrides.iter_mut().enumerate() {
-            one.check(judge, &format!("host.override[{i}]"), (said, &base), plan);
-            judge.host_keys(&format!("host.override[{i}]"), one.change.over(settings), mss);
+            let path = format!("host.override[{i}]");
+            one.check(judge, &path, (said, &base), plan);
+            one.change.over(settings).check(&mut judge.table(&path), mss);
         }
         judge.machines(self, plan);
     }
@@ -187,55 +181,6 @@ impl Judge<'_> {
                     self.wrong(&path, text);
                 }
             }
-        }
-    }
-
-    /// What must fit together in the settings that the keys at `path` lead to.
-    fn host_keys(&mut self, path: &str, settings: HostSettings, mss: Bytes) {
-        let at = |key: &str| format!("{path}.{key}");
-        if self.given(&at("nic"))
-            && settings.pacing == Pacing::Fq
-            && !matches!(settings.nic, NicOrder::RoundRobin | NicOrder::Fq)
-        {
-            let text = "is an order of its own, as pacing = \"fq\" is; leave out nic, or pace by \"internal\"";
-            self.wrong(&at("nic"), text);
-        }
-        if settings.tx_queues == TxQueues::One && !settings.tso && self.given(&at("tx_queues")) {
-            let text = "changes nothing where packets leave one by one; write tso = true as well";
-            self.wrong(&at("tx_queues"), text);
-        }
-        let own_gso = self.given(&at("gso_max"));
-        if own_gso && settings.gso_max > MOST_GSO {
-            let text = format!("is more than Linux allows; write at most \"{MOST_GSO}\"");
-            self.wrong(&at("gso_max"), text);
-        }
-        if settings.gso_max < mss && (settings.tso || own_gso) {
-            let path = if own_gso { at("gso_max") } else { path.into() };
-            let text = format!(
-                "{} holds less than one segment; write gso_max = \"{mss}\" or more",
-                settings.gso_max
-            );
-            self.say(&path, text);
-        }
-        for (key, wait) in [
-            ("rx_usecs", settings.rx_usecs),
-            ("rx_jitter", settings.rx_jitter),
-            ("tx_jitter", settings.tx_jitter),
-        ] {
-            if self.given(&at(key)) && wait > LONGEST_WAIT {
-                let text =
-                    format!("is longer than any host waits; write at most \"{LONGEST_WAIT}\"");
-                self.wrong(&at(key), text);
-            }
-        }
-        let at_once = settings.rx_usecs == Span::ZERO;
-        if at_once && self.given(&at("rx_frames")) {
-            let text = "alone would leave the last packets waiting for ever; write rx_usecs = \"8us\" as well";
-            self.wrong(&at("rx_frames"), text);
-        }
-        if at_once && settings.gro && self.given(&at("gro")) {
-            let text = "merges nothing where every packet is taken at once; write rx_usecs = \"8us\" as well";
-            self.wrong(&at("gro"), text);
         }
     }
 }

@@ -3,18 +3,16 @@
 use crate::host::{BaseRtt, Common, Nic, Profile};
 use crate::law::law;
 use crate::options::SimError;
-use forebay_host::{Moderation, PullOrder};
 use forebay_laws::Laws;
 use forebay_laws::flow::FlowParams;
 use forebay_scenario::model::{
-    self, HostSettings, NicOrder, Pacing, RdmaSettings, ReceiverDrivenSettings, Scenario,
-    TcpSettings, TransportKind, TxQueues,
+    self, HostSettings, RdmaSettings, ReceiverDrivenSettings, Scenario, TcpSettings, TransportKind,
 };
 use forebay_transport::credited::CreditedConfig;
 use forebay_transport::granted::GrantedConfig;
 use forebay_transport::rdma::RdmaConfig;
 use forebay_transport::{Config, TcpConfig};
-use forebay_units::{Bytes, Span};
+use forebay_units::Bytes;
 use std::sync::Arc;
 
 /// What decides how a host's flows behave: its settings, whether its ACKs wait, where that is not as the transport says, and its
@@ -45,7 +43,8 @@ impl<'a> Stacks<'a> {
         let buffer = self.scenario.host.memory_at(name).map(|memory| memory.socket_buffer);
         let settings = (settings, delayed_ack, buffer);
         let packets = self.scenario.all_transports().map(|one| one.mss + one.header);
-        let nic = nic(&settings.0, packets.max().unwrap_or(Bytes::ZERO));
+        let packet = packets.max().unwrap_or(Bytes::ZERO);
+        let nic = Nic { settings: settings.0, packet: packet.get() as u32 };
         if let Some((_, common)) = self.met.iter().find(|met| met.0 == settings) {
             return Ok((Arc::clone(common), nic));
         }
@@ -65,42 +64,11 @@ impl<'a> Stacks<'a> {
 
 /// TCP's settings on a host of these.
 fn configure(tcp: TcpConfig, (host, delayed_ack, buffer): &Stack) -> TcpConfig {
-    let tcp = TcpConfig {
-        reads_late: buffer.is_some(),
-        tso: host.tso.then_some(host.gso_max),
-        push_bursts: host.psh,
-        pacing: host.pacing != Pacing::Off,
-        sack_compression: host.sack_compression,
-        ..tcp
-    };
+    let tcp = TcpConfig { reads_late: buffer.is_some(), host: *host, ..tcp };
     tcp.with(|keys| {
         keys.delayed_ack = delayed_ack.unwrap_or(keys.delayed_ack);
         keys.receive_window = buffer.or(keys.receive_window);
     })
-}
-
-/// `packet` is the size of the largest.
-fn nic(settings: &HostSettings, packet: Bytes) -> Nic {
-    let moderation = Moderation {
-        frames: settings.rx_frames,
-        wait: settings.rx_usecs,
-        jitter: settings.rx_jitter,
-        merge: settings.gro,
-    };
-    let waits = settings.rx_usecs.max(settings.rx_jitter) > Span::ZERO;
-    Nic {
-        order: match settings.nic {
-            NicOrder::Fq => PullOrder::Fq { packet: packet.get() as u32 },
-            _ if settings.pacing == Pacing::Fq => PullOrder::Fq { packet: packet.get() as u32 },
-            NicOrder::RoundRobin => PullOrder::RoundRobin,
-            NicOrder::Fifo | NicOrder::Push => PullOrder::Fifo,
-            NicOrder::Srpt => PullOrder::Srpt,
-        },
-        pushes: settings.nic == NicOrder::Push,
-        jitter: settings.tx_jitter,
-        segments: settings.tso.then_some(settings.tx_queues == TxQueues::PerFlow),
-        moderation: waits.then_some(moderation),
-    }
 }
 
 /// The transports of all traffic as hosts of these settings run them.

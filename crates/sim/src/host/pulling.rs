@@ -8,6 +8,7 @@ use super::{ClassQueues, Host, LOST, Nic};
 use forebay_engine::Emitter;
 use forebay_host::ReadyList;
 use forebay_net::{Port, PortSettings, trace};
+use forebay_scenario::model::{NicOrder, TxQueues};
 use forebay_transport::{PacketSink, Wait};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Span, Time};
@@ -50,18 +51,19 @@ impl Egress {
     /// A NIC with nothing to send.
     pub fn new(port: PortSettings, nic: Nic, seed: u64) -> Self {
         let stream = Stream::new(seed, port.key, Purpose::Transmit);
+        let Nic { settings, packet } = nic;
+        let (most, queue_each) = (settings.tx_jitter, settings.tx_queues == TxQueues::PerFlow);
         Self {
-            jitter: (nic.jitter > Span::ZERO)
-                .then(|| Box::new(Jitter { most: nic.jitter, stream })),
+            jitter: (most > Span::ZERO).then(|| Box::new(Jitter { most, stream })),
             port: Port::new(port),
-            ready: ReadyList::new(nic.order),
+            ready: ReadyList::new(settings.pull_order(), packet),
             queue: VecDeque::new(),
-            bursts: nic.segments.map(|queues| Box::new(SuperPackets::new(queues))),
+            bursts: settings.tso.then(|| Box::new(SuperPackets::new(queue_each))),
             paused: None,
             class_queues: None,
             moved: None,
             by_class: false,
-            pushes: nic.pushes,
+            pushes: settings.nic == NicOrder::Push,
             extended: false,
             pushing: PushQueues::default(),
             since: Time::ZERO,

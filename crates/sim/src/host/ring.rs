@@ -3,7 +3,8 @@
 use super::Host;
 use super::timers::Due;
 use forebay_engine::Emitter;
-use forebay_host::{Moderation, ReceiveRing};
+use forebay_host::ReceiveRing;
+use forebay_scenario::model::HostSettings;
 use forebay_transport::Arrival;
 use forebay_units::Time;
 use forebay_units::random::Stream;
@@ -17,8 +18,8 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    pub(super) fn new(moderation: Moderation, jitter: Stream) -> Box<Self> {
-        Box::new(Self { held: ReceiveRing::new(moderation, jitter), armed: Time::MAX })
+    pub(super) fn new(settings: HostSettings, jitter: Stream) -> Box<Self> {
+        Box::new(Self { held: ReceiveRing::new(settings, jitter), armed: Time::MAX })
     }
 }
 

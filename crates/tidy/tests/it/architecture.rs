@@ -14,7 +14,7 @@ const USES: [(&str, &[&str]); 31] = [
     ("wire", &["units"]),
     ("settings", &["units"]),
     ("engine", &["units"]),
-    ("host", &["units", "wire"]),
+    ("host", &["units", "settings", "wire"]),
     ("transport", &["units", "laws", "settings", "wire"]),
     ("net", &["units", "laws", "settings", "wire", "engine"]),
     ("jobs", &["units"]),

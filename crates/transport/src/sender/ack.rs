@@ -66,7 +66,7 @@ impl TcpSender {
         } else {
             self.on_ack_slow(cfg, now, arrived, packet);
         }
-        if cfg.tso.is_some() {
+        if cfg.host.tso {
             self.settle_deferral(cfg, now);
         }
     }

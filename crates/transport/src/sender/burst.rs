@@ -63,7 +63,7 @@ impl TcpSender {
         if self.board.is_empty() {
             self.resume(cfg, now);
         }
-        if cfg.tso.is_none() {
+        if !cfg.host.tso {
             return self.new_len(cfg);
         }
         self.ask_min_tso(cfg, now);
@@ -79,7 +79,7 @@ impl TcpSender {
 
     /// Most bytes of a super-packet now: a millisecond at the pacing rate, more on short paths.
     fn burst_size(&self, cfg: &TcpConfig) -> u64 {
-        let most = cfg.tso.map_or(0, |most| most.get());
+        let most = cfg.host.super_packet().map_or(0, |most| most.get());
         let halvings = (self.totals.min_rtt.as_ps() / US) >> RTT_LOG;
         let bonus = if halvings < 32 { most >> halvings } else { 0 };
         let by_rate = self.pacing_rate().map_or(most, |rate| (rate >> SHARE_OF_SECOND) + bonus);
@@ -113,7 +113,7 @@ impl TcpSender {
 
     /// Looks anew whether to wait for a larger super-packet: after each event and each transmission.
     pub(super) fn settle_deferral(&mut self, cfg: &TcpConfig, now: Time) {
-        if cfg.tso.is_none() {
+        if !cfg.host.tso {
             return;
         }
         self.shut &= !DEFERRED;

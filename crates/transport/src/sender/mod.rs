@@ -171,7 +171,7 @@ impl TcpSender {
             sender.rtt.sample(cfg, &mut sender.totals, now, rtt, rtt);
             sender.rack.rtt = rtt;
         }
-        if cfg.pacing {
+        if cfg.host.paces() {
             sender.pace_mut();
         }
         sender.apply(now, &acts);

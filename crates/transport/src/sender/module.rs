@@ -105,8 +105,8 @@ impl Control {
         sk.set_ecn_flags(u8::from(cfg.ecn()));
         sk.set_sk_pacing_rate(u64::MAX);
         sk.set_sk_max_pacing_rate(u64::MAX);
-        sk.set_sk_pacing_status(u32::from(cfg.pacing));
-        sk.set_sk_gso_max_size(cfg.tso.map_or(GSO_MAX, |most| most.get()) as u32);
+        sk.set_sk_pacing_status(u32::from(cfg.host.paces()));
+        sk.set_sk_gso_max_size(cfg.host.super_packet().map_or(GSO_MAX, |most| most.get()) as u32);
         sk.set_sk_pacing_shift(10);
         sk.set_skc_num(spec.flow.0 as u16);
         sk.set_skc_dport(((spec.flow.0 >> 16) as u16).to_be());

@@ -111,7 +111,7 @@ impl TcpSender {
         }
         let cwr = core::mem::take(&mut self.send_cwr);
         let fin = end == self.written && !self.open;
-        let push = cfg.push_bursts && len > cfg.mss();
+        let push = cfg.host.psh && len > cfg.mss();
         let ends = Flags::NONE.with_if(fin, Flags::FIN).with_if(push, Flags::PSH);
         let flags = ends.with_if(cwr, Flags::CWR);
         let ecn = if cfg.ecn() { Ecn::Ect } else { Ecn::NotEct };
@@ -210,7 +210,8 @@ impl TcpSender {
     pub(super) fn note_usage_at_ack(&mut self, cfg: &TcpConfig) {
         let left = self.cwnd.saturating_sub(self.totals.inflight.get());
         let waits = cfg
-            .tso
+            .host
+            .super_packet()
             .is_some_and(|most| left.saturating_mul(WINDOW_SHARE) < self.cwnd && left < most.get());
         self.totals.cwnd_limited = waits || left <= 3 * cfg.mss();
     }
@@ -228,7 +229,7 @@ impl TcpSender {
     fn pace_out(&mut self, cfg: &TcpConfig, now: Time, len: u64) {
         let by_stack = match self.module_gap(cfg, len) {
             Some(gap) => gap,
-            None if cfg.pacing || self.module.is_some() => self.stack_gap(cfg, len),
+            None if cfg.host.paces() || self.module.is_some() => self.stack_gap(cfg, len),
             None => Span::ZERO,
         };
         let Some(pace) = &mut self.pace else { return };

@@ -3,13 +3,14 @@
 
 use crate::common::{MSS, Pipe, config};
 use forebay_laws::flow::{CaState, FlowParams};
-use forebay_settings::QueueLength;
+use forebay_settings::{HostSettings, Pacing, QueueLength};
 use forebay_transport::{FlowSpec, TcpConfig, TcpSender};
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Flags, FlowId, HostAddr, Kind, Packet};
 
 fn tso(law: &str, window: u64) -> TcpConfig {
-    TcpConfig { tso: Some(Bytes::new(65_536)), ..config(law) }
+    let host = HostSettings { tso: true, gso_max: Bytes::new(65_536), ..HostSettings::IDEAL };
+    TcpConfig { host, ..config(law) }
         .with(|of| of.initial_window = QueueLength::Bytes(Bytes::new(window * MSS)))
 }
 
@@ -144,7 +145,8 @@ fn one_lost_segment_of_a_super_packet_is_sent_alone() {
 
 #[test]
 fn the_stack_spreads_a_window_over_its_round_trip() {
-    let cfg = TcpConfig { pacing: true, ..config("reno") };
+    let host = HostSettings { pacing: Pacing::Internal, ..HostSettings::IDEAL };
+    let cfg = TcpConfig { host, ..config("reno") };
     let mut ends = Ends::new(cfg, 10_000);
     // Ten segments leave at once: the gate knows no round-trip time yet.
     assert_eq!(ends.send(at(0)).len(), 10);
@@ -165,7 +167,8 @@ fn the_stack_spreads_a_window_over_its_round_trip() {
 
 #[test]
 fn past_slow_start_the_window_is_stretched_by_a_fifth() {
-    let cfg = TcpConfig { pacing: true, ..config("reno") };
+    let host = HostSettings { pacing: Pacing::Internal, ..HostSettings::IDEAL };
+    let cfg = TcpConfig { host, ..config("reno") };
     let size = Bytes::new(3_000 * MSS);
     let mut pipe = Pipe::new(cfg, "reno", size, Span::from_us(100)).nic(100).drop_data(&[300]);
     let mut seen = 0;
@@ -188,8 +191,9 @@ fn past_slow_start_the_window_is_stretched_by_a_fifth() {
 /// Linux since 5.5 sets PSH on what is more than one segment; since 6.6 a reader that is never behind acknowledges it.
 #[test]
 fn the_odd_end_of_a_super_packet_is_acknowledged_at_once() {
-    let acks = |push_bursts: bool, window: u64| {
-        let cfg = TcpConfig { push_bursts, ..tso("reno", window) }
+    let acks = |psh: bool, window: u64| {
+        let cfg = tso("reno", window);
+        let cfg = TcpConfig { host: HostSettings { psh, ..cfg.host }, ..cfg }
             .with(|of| (of.delayed_ack, of.quick_acks) = (true, 0));
         let mut pipe = Pipe::new(cfg, "reno", Bytes::new(1_000 * MSS), Span::from_us(100)).nic(10);
         pipe.run_until(at(70)); // the first window has arrived, its ACKs have not

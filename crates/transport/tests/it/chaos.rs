@@ -2,7 +2,7 @@
 
 use crate::common::{Fate, MSS, Pipe, config};
 use forebay_laws::flow::FlowParams;
-use forebay_settings::QueueLength;
+use forebay_settings::{Pacing, QueueLength};
 use forebay_units::random::{Purpose, Stream};
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::Packet;
@@ -106,9 +106,10 @@ proptest! {
         } else if case.law == "reno" && on(8) {
             law.set("ecn", "true").unwrap();
         }
-        cfg.tso = on(11).then_some(Bytes::new(if on(12) { 65_536 } else { 3_000 }));
-        cfg.pacing = on(13);
-        (cfg.sack_compression, cfg.gentle_growth) = (on(14), on(15));
+        cfg.host.tso = on(11);
+        cfg.host.gso_max = Bytes::new(if on(12) { 65_536 } else { 3_000 });
+        cfg.host.pacing = if on(13) { Pacing::Internal } else { Pacing::Off };
+        (cfg.host.sack_compression, cfg.gentle_growth) = (on(14), on(15));
         cfg.adaptive_delayed_ack = on(17);
         cfg.timer_tick = if on(18) { Span::from_ms(1 + 9 * u64::from(on(19))) } else { Span::ZERO };
         cfg.needs = law.needs();

@@ -2,13 +2,14 @@
 //! 44 arrivals, whichever is least.
 
 use crate::common::{MSS, Pipe, at_us, config};
+use forebay_settings::HostSettings;
 use forebay_transport::{TcpConfig, TcpReceiver};
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{FlowId, HostAddr, Packet};
 
 fn compressing() -> TcpConfig {
-    TcpConfig { sack_compression: true, ..config("reno") }
-        .with(|of| (of.delayed_ack, of.quick_acks) = (true, 0))
+    let host = HostSettings { sack_compression: true, ..HostSettings::IDEAL };
+    TcpConfig { host, ..config("reno") }.with(|of| (of.delayed_ack, of.quick_acks) = (true, 0))
 }
 
 struct Holes {
@@ -67,7 +68,8 @@ fn a_long_path_waits_a_millisecond_and_no_ack_speaks_for_more_than_44() {
 #[test]
 fn repair_takes_fewer_acks_and_loses_nothing() {
     let acks = |compress: bool| {
-        let cfg = TcpConfig { sack_compression: compress, ..compressing() };
+        let mut cfg = compressing();
+        cfg.host.sack_compression = compress;
         let mut pipe = Pipe::new(cfg, "reno", Bytes::new(400 * MSS), Span::from_us(1_000))
             .nic(10)
             .drop_data(&[60, 61, 75]);

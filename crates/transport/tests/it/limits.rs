@@ -2,7 +2,7 @@
 
 use crate::common::{Fate, MSS, Pipe, at_us, config, start, us};
 use forebay_laws::flow::FlowParams;
-use forebay_settings::QueueLength;
+use forebay_settings::{HostSettings, QueueLength};
 use forebay_transport::{FlowSpec, TcpConfig, TcpReceiver, TcpSender};
 use forebay_units::{Bytes, Span, Time};
 use forebay_wire::{Flags, FlowId, HostAddr, Kind, Packet};
@@ -334,17 +334,18 @@ fn pacing_shuts_and_opens_the_gate() {
 /// room was a third of the window.
 #[test]
 fn a_window_that_the_receiver_limits_stops_where_its_kernel_stopped_it() {
-    let reached = |gentle_growth: bool, tso: Option<Bytes>| {
+    let reached = |gentle_growth: bool, tso: bool| {
         let receive_window = Some(Bytes::new(64 << 10));
-        let cfg = forebay_transport::TcpConfig { tso, ..config("reno") }.with(|of| {
+        let host = HostSettings { tso, ..HostSettings::IDEAL };
+        let cfg = TcpConfig { host, ..config("reno") }.with(|of| {
             (of.gentle_growth, of.receive_window) = (gentle_growth, receive_window);
         });
         let mut pipe = Pipe::new(cfg, "reno", Bytes::new(4_000 * MSS), RTT).nic(100);
         pipe.finish();
         pipe.sender.cwnd().get() / MSS
     };
-    assert_eq!(reached(true, None), 90);
-    assert_eq!(reached(false, None), 49);
-    let by_tso = reached(false, Some(Bytes::new(64 << 10)));
+    assert_eq!(reached(true, false), 90);
+    assert_eq!(reached(false, false), 49);
+    let by_tso = reached(false, true);
     assert!((66..=69).contains(&by_tso), "{by_tso}");
 }

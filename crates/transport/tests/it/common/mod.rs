@@ -245,7 +245,7 @@ impl Pipe {
     /// Sends what may leave now.
     pub fn pump(&mut self) {
         while self.nic_free <= self.now && self.sender.ready(&self.cfg) {
-            if self.cfg.tso.is_some() {
+            if self.cfg.host.tso {
                 let burst = self.sender.next_burst(&self.cfg, self.now);
                 self.send_burst(burst.expect("ready says that a packet may leave"));
             } else {

@@ -1,6 +1,6 @@
 //! Keys of `[host]` and `[[host.override]]` between cable and transport: one row each.
 
-use crate::judge::Judge;
+use crate::SettingsTable;
 use forebay_units::{Bytes, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -25,9 +25,9 @@ macro_rules! host_keys {
             pub const IDEAL: Self = Self { $($key: $ideal,)* rx_frames: None };
 
             /// Gives the keys of `[host]` that were not written the values of a profile.
-            pub(super) fn fill(&mut self, profile: Option<HostProfile>, judge: &Judge<'_>) {
+            pub fn fill(&mut self, profile: Option<HostProfile>, table: &impl SettingsTable) {
                 if profile == Some(HostProfile::Linux) {
-                    $($(judge.usual(concat!("host.", stringify!($key)), &mut self.$key, $linux);)?)*
+                    $($(table.usual(stringify!($key), &mut self.$key, $linux);)?)*
                 }
             }
         }
@@ -58,7 +58,7 @@ macro_rules! host_keys {
             }
 
             /// Settings of the change. The rest come from the profile.
-            pub(super) fn with(mut self, profile: Option<HostProfile>) -> Self {
+            pub fn with(mut self, profile: Option<HostProfile>) -> Self {
                 if let Some(profile) = profile {
                     let linux = profile == HostProfile::Linux;
                     $($(self.$key.get_or_insert(if linux { $linux } else { $ideal });)?)*
@@ -105,6 +105,84 @@ host_keys! {
     pacing: Pacing = Pacing::Off;
 }
 
+/// Longest wait for an interrupt; drivers allow some milliseconds.
+const LONGEST_WAIT: Span = Span::from_secs(1);
+
+/// `GSO_MAX_SIZE` of Linux with large TCP packets, rounded up.
+const MOST_GSO: Bytes = Bytes::new(512 << 10);
+
+impl HostSettings {
+    /// Says what does not fit together. `mss`: the largest of all transports.
+    pub fn check(&self, table: &mut impl SettingsTable, mss: Bytes) {
+        if table.given("nic")
+            && self.pacing == Pacing::Fq
+            && !matches!(self.nic, NicOrder::RoundRobin | NicOrder::Fq)
+        {
+            let text = "is an order of its own, as pacing = \"fq\" is; leave out nic, or pace by \"internal\"";
+            table.wrong("nic", text);
+        }
+        if self.tx_queues == TxQueues::One && !self.tso && table.given("tx_queues") {
+            let text = "changes nothing where packets leave one by one; write tso = true as well";
+            table.wrong("tx_queues", text);
+        }
+        let own_gso = table.given("gso_max");
+        if own_gso && self.gso_max > MOST_GSO {
+            let text = format!("is more than Linux allows; write at most \"{MOST_GSO}\"");
+            table.wrong("gso_max", text);
+        }
+        if self.gso_max < mss && (self.tso || own_gso) {
+            let key = if own_gso { "gso_max" } else { "" };
+            let text = format!(
+                "{} holds less than one segment; write gso_max = \"{mss}\" or more",
+                self.gso_max
+            );
+            table.say(key, text);
+        }
+        for (key, wait) in [
+            ("rx_usecs", self.rx_usecs),
+            ("rx_jitter", self.rx_jitter),
+            ("tx_jitter", self.tx_jitter),
+        ] {
+            if table.given(key) && wait > LONGEST_WAIT {
+                let text =
+                    format!("is longer than any host waits; write at most \"{LONGEST_WAIT}\"");
+                table.wrong(key, text);
+            }
+        }
+        let at_once = self.rx_usecs == Span::ZERO;
+        if at_once && table.given("rx_frames") {
+            let text = "alone would leave the last packets waiting for ever; write rx_usecs = \"8us\" as well";
+            table.wrong("rx_frames", text);
+        }
+        if at_once && self.gro && table.given("gro") {
+            let text = "merges nothing where every packet is taken at once; write rx_usecs = \"8us\" as well";
+            table.wrong("gro", text);
+        }
+    }
+
+    /// Order in which the NIC pulls.
+    pub fn pull_order(&self) -> NicOrder {
+        if self.pacing == Pacing::Fq { NicOrder::Fq } else { self.nic }
+    }
+
+    /// Whether what arrives waits for an interrupt.
+    pub fn interrupts_late(&self) -> bool {
+        self.rx_usecs.max(self.rx_jitter) > Span::ZERO
+    }
+
+    /// Most payload of a super-packet; `None`: segments leave one by one.
+    #[inline]
+    pub fn super_packet(&self) -> Option<Bytes> {
+        self.tso.then_some(self.gso_max)
+    }
+
+    /// Whether the stack paces what a law does not.
+    #[inline]
+    pub fn paces(&self) -> bool {
+        self.pacing != Pacing::Off
+    }
+}
+
 /// Defaults of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -138,10 +216,11 @@ pub enum TxQueues {
 }
 
 /// Order in which a NIC pulls packets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NicOrder {
     /// One packet of each flow in a fixed cycle of all flows. Flows that are not ready are skipped. Source: the NIC of the HPCC simulator.
+    #[default]
     RoundRobin,
     /// The fq scheduler of Linux. New flows go first, with ten full packets each. Old flows follow in turn, with two full packets each. A flow
     /// that has been new joins the old flows before it can be new again, so old flows do not starve. Source: net/sched/sch_fq.c.
