@@ -32,6 +32,7 @@ pub mod granted;
 mod half;
 mod lost;
 mod marks;
+mod progress;
 mod prr;
 #[cfg(feature = "pulled")]
 pub mod pulled;

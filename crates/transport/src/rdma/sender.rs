@@ -9,6 +9,7 @@ mod repair;
 
 use super::RdmaConfig;
 use crate::acts::ControlledSender;
+use crate::progress::progress;
 use crate::scoreboard::{Scoreboard, Segment};
 use crate::sender::{Burst, FlowSpec, Wait, stamp};
 use forebay_laws::flow::{CaState, Flow, FlowEvent, FlowParams, FlowSeen, Totals, Window};
@@ -172,29 +173,7 @@ impl QpSender {
         self.board.front()
     }
 
-    /// When to call [`QpSender::on_deadline`]; [`Time::MAX`]: never.
-    #[inline]
-    pub fn deadline(&self) -> Time {
-        self.deadline
-    }
-
-    /// Whether every byte of a closed flow is acknowledged.
-    #[inline]
-    pub fn finished(&self) -> bool {
-        !self.open && self.idle()
-    }
-
-    /// Whether all that the application has written is acknowledged.
-    #[inline]
-    pub fn idle(&self) -> bool {
-        self.totals.una == self.written
-    }
-
-    /// Bytes that wait to leave.
-    #[inline]
-    pub fn unsent(&self) -> u64 {
-        self.written - self.totals.nxt
-    }
+    progress!();
 
     /// Bytes acknowledged in order, since the message began anew.
     #[inline]
@@ -206,12 +185,6 @@ impl QpSender {
     #[inline]
     fn before(&self) -> u64 {
         self.messages.as_ref().map_or(0, |messages| messages.before)
-    }
-
-    /// Running totals, as the law sees them.
-    #[inline]
-    pub fn totals(&self) -> &Totals {
-        &self.totals
     }
 
     /// The law's window; [`Bytes::MAX`] if it sets none.

@@ -22,6 +22,7 @@ mod wait;
 
 use crate::TcpConfig;
 use crate::acts::ControlledSender;
+use crate::progress::progress;
 use crate::rack::Rack;
 use crate::rtt::Rtt;
 use crate::scoreboard::Scoreboard;
@@ -194,40 +195,12 @@ impl TcpSender {
         assert!(!last || self.totals.nxt < self.written, "FIN travels on the last byte");
     }
 
-    /// When to call [`TcpSender::on_deadline`]; [`Time::MAX`]: never.
-    #[inline]
-    pub fn deadline(&self) -> Time {
-        self.deadline
-    }
-
-    /// Whether every byte of a closed flow is acknowledged.
-    #[inline]
-    pub fn finished(&self) -> bool {
-        !self.open && self.idle()
-    }
-
-    /// Whether there is nothing to do until the application writes: all that it has written is acknowledged.
-    #[inline]
-    pub fn idle(&self) -> bool {
-        self.totals.una == self.written
-    }
-
-    /// Bytes that the application has written and that have never left.
-    #[inline]
-    pub fn unsent(&self) -> u64 {
-        self.written - self.totals.nxt
-    }
+    progress!();
 
     /// Bytes acknowledged in order.
     #[inline]
     pub fn acked(&self) -> Bytes {
         Bytes::new(self.totals.una)
-    }
-
-    /// Running totals, as the law sees them.
-    #[inline]
-    pub fn totals(&self) -> &Totals {
-        &self.totals
     }
 
     /// Window in use.
