@@ -26,7 +26,7 @@ pub use port::{
     PauseCounters, Port, PortCounters, PortFault, PortSettings,
 };
 pub use routing::{
-    HashSeed, Numbering, Path, PathCounts, Paths, Routes, RoutingPolicy, Tuple, murmur3_paths, pin,
+    Numbering, Path, PathCounts, Paths, Routes, RoutingPolicy, Tuple, murmur3_paths, pin,
 };
 pub use shared_buffer::SharedBuffer;
 pub use switch::{Drop, Switch, SwitchSettings, trace};

@@ -10,6 +10,7 @@ pub use pins::{Path, pin};
 
 use crate::fabric::Fabric;
 use forebay_engine::{NodeId, prefetch, rarely};
+use forebay_settings::{HashSeed, Routing};
 use forebay_units::math::{below, mix};
 use forebay_units::random::{Purpose, Stream};
 use std::collections::{BTreeMap, VecDeque};
@@ -34,15 +35,16 @@ pub enum Paths {
     Adaptive,
 }
 
-/// Which switches hash with the same seed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum HashSeed {
-    /// All: a flow makes the same choice at every switch with as many ports to choose from.
-    Same,
-    /// Switches of one tier.
-    PerTier,
-    /// None.
-    PerSwitch,
+impl From<Routing> for Paths {
+    fn from(routing: Routing) -> Self {
+        match routing {
+            Routing::Ecmp | Routing::EcmpMurmur3 => Self::Hash, // murmur3 pins each flow
+            Routing::EcmpSymmetric => Self::SymmetricHash,
+            Routing::Spray => Self::Spray,
+            Routing::Source => Self::Source,
+            Routing::Adaptive => Self::Adaptive,
+        }
+    }
 }
 
 /// Which flows choose how.

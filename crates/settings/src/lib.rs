@@ -16,6 +16,7 @@ mod pause;
 mod quantity;
 mod rdma;
 mod receiver_driven;
+mod routing;
 mod shaper;
 mod switch;
 mod table;
@@ -33,6 +34,7 @@ pub use pause::{
 pub use quantity::{Fraction, QueueLength};
 pub use rdma::{BaseRtt, InflightCap, RdmaSettings, Recovery};
 pub use receiver_driven::{LawDefaults, ReceiverDrivenSettings};
+pub use routing::{HashSeed, NextHops, Routing};
 pub use shaper::TokenBucket;
 pub use switch::{
     Buffer, ClassLimit, ClassWeight, OverLimit, Policy, PoolThreshold, PortRules, Release,

@@ -12,6 +12,7 @@
 use super::{Path, Routes};
 use crate::fabric::Fabric;
 use forebay_engine::NodeId;
+use forebay_settings::NextHops;
 use std::collections::{BTreeMap, VecDeque};
 
 /// What is hashed of a flow.
@@ -32,8 +33,8 @@ pub struct Tuple {
 pub struct Numbering {
     /// Number of each node.
     pub numbers: Vec<u32>,
-    /// From the highest number down.
-    pub descending: bool,
+    /// Order in which adjacent nodes are visited.
+    pub next_hops: NextHops,
 }
 
 /// The paths of these flows, data and answers. Flows that cannot reach their receiver have none.
@@ -100,7 +101,7 @@ fn ranks_from(fabric: &Fabric, tor: u16, numbering: &Numbering) -> Vec<u32> {
     while let Some(at) = frontier.pop_front() {
         let mut peers: Vec<NodeId> = fabric.ports_of(at).iter().map(|d| d.peer).collect();
         peers.sort_by_key(|peer| numbering.numbers[peer.0 as usize]);
-        if numbering.descending {
+        if numbering.next_hops == NextHops::Descending {
             peers.reverse();
         }
         for peer in peers {

@@ -3,7 +3,7 @@
 use crate::host::Common;
 use forebay_engine::NodeId;
 use forebay_net::{
-    Fabric, HashSeed, Numbering, Path, Paths, Routes, RoutingPolicy, Tuple, murmur3_paths, pin,
+    Fabric, Numbering, Path, Paths, Routes, RoutingPolicy, Tuple, murmur3_paths, pin,
 };
 use forebay_scenario::identity::{address, numbers};
 use forebay_scenario::model::{self, Scenario};
@@ -34,13 +34,13 @@ impl Routing {
             scenario.traffic.iter().map(|entry| scenario.routing_of(entry)).collect();
         let routing = |flow: &FlowSpec| by_entry[usize::from(flow.traffic)];
         let policy: RoutingPolicy = match by_entry.iter().all(|routing| *routing == of.routing) {
-            true => paths(of.routing).into(),
+            true => Paths::from(of.routing).into(),
             false => {
-                let by_flow = flows.iter().map(|flow| paths(routing(flow))).collect();
-                RoutingPolicy::by_flow(paths(of.routing), by_flow)
+                let by_flow = flows.iter().map(|flow| Paths::from(routing(flow))).collect();
+                RoutingPolicy::by_flow(of.routing.into(), by_flow)
             }
         };
-        let policy = policy.numbered(common.numbers.clone()).seeded(of.hash_seed.map(seeds));
+        let policy = policy.numbered(common.numbers.clone()).seeded(of.hash_seed);
         let hashed = by_entry.contains(&model::Routing::EcmpMurmur3).then(|| {
             let numbers = numbers(plan);
             let tuple = |flow: &FlowSpec| Tuple {
@@ -51,8 +51,8 @@ impl Routing {
             };
             let tuples = flows.iter().map(tuple).collect();
             let which = flows.iter().map(|flow| routing(flow) == model::Routing::EcmpMurmur3);
-            let descending = of.next_hops == Some(model::NextHops::Descending);
-            (Numbering { numbers, descending }, tuples, which.collect())
+            let next_hops = of.next_hops.unwrap_or_default();
+            (Numbering { numbers, next_hops }, tuples, which.collect())
         });
         Self { policy, seed, hashed, explicit: explicit(of, plan, fabric, flows) }
     }
@@ -71,24 +71,6 @@ impl Routing {
         }
         pin(&mut routes, fabric, &paths, alive);
         routes
-    }
-}
-
-fn paths(routing: model::Routing) -> Paths {
-    match routing {
-        model::Routing::Ecmp | model::Routing::EcmpMurmur3 => Paths::Hash, // murmur3 pins each flow
-        model::Routing::EcmpSymmetric => Paths::SymmetricHash,
-        model::Routing::Spray => Paths::Spray,
-        model::Routing::Source => Paths::Source,
-        model::Routing::Adaptive => Paths::Adaptive,
-    }
-}
-
-fn seeds(seed: model::HashSeed) -> HashSeed {
-    match seed {
-        model::HashSeed::Same => HashSeed::Same,
-        model::HashSeed::PerTier => HashSeed::PerTier,
-        model::HashSeed::PerSwitch => HashSeed::PerSwitch,
     }
 }
 
