@@ -216,7 +216,8 @@ fn transport(d: &mut Draw, classes: u64, racks: bool) -> String {
         let _ = writeln!(out, "delayed_ack = {}", d.one_in(2));
     }
     if d.one_in(3) {
-        let _ = writeln!(out, "routing = \"{}\"", d.of(&["ecmp", "ecmp-symmetric", "spray"]));
+        let routing = d.of(&["ecmp", "ecmp-symmetric", "spray", "adaptive"]);
+        let _ = writeln!(out, "routing = \"{routing}\"");
     }
     out + &some_params(d, &params)
 }
