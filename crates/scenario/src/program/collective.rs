@@ -9,7 +9,7 @@ use crate::judge::Judge;
 use crate::names::OneOrMore;
 use forebay_jobs::{self as jobs, Algorithm, Group, Meaning, Operation, Schedule};
 use forebay_units::{Bytes, Span, human};
-use ranks::{Place, RankOps, Times, Window};
+use ranks::{RankGroup, RankOps, Times, Window};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -320,14 +320,14 @@ impl Kind for Collective {
             let (first, each) = (first.unwrap_or(0), self.connections);
             let turns = self.spread == Spread::Message;
             let hosts = hosts.into();
-            groups.push(Place { schedule, hosts, group, first, each, turns, window });
+            groups.push(RankGroup { schedule, hosts, group, first, each, turns, window });
         }
-        for place in groups {
-            let stripes = if place.turns { 1 } else { place.each as u8 };
-            for (rank, host) in (0..).zip(place.hosts.iter().copied()) {
-                for channel in 0..place.schedule.channels() {
-                    let ops = RankOps::new(place.clone(), (rank, channel), layout.entry(), times);
-                    layout.striped_program(host, place.ahead(), stripes, Box::new(ops));
+        for of in groups {
+            let stripes = if of.turns { 1 } else { of.each as u8 };
+            for (rank, host) in (0..).zip(of.hosts.iter().copied()) {
+                for channel in 0..of.schedule.channels() {
+                    let ops = RankOps::new(of.clone(), (rank, channel), layout.entry(), times);
+                    layout.striped_program(host, of.ahead(), stripes, Box::new(ops));
                 }
             }
         }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// A group of ranks, and its connections.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct RankGroup {
     pub schedule: Schedule,
     /// Hosts, rank by rank.
     pub hosts: Arc<[u32]>,
@@ -34,7 +34,7 @@ pub(super) struct Window {
     pub tags: u32,
 }
 
-impl Place {
+impl RankGroup {
     /// Operations that a program reads before they can begin. Those of a window wait for receipts, which may come after what follows them.
     pub fn ahead(&self) -> u32 {
         let messages = self.schedule.most_messages();
@@ -65,7 +65,7 @@ pub(super) struct Times {
 /// channel. The next one begins when all channels of the rank have sent and received everything.
 #[derive(Clone, Debug)]
 pub(super) struct RankOps {
-    of: Place,
+    of: RankGroup,
     rank: u32,
     channel: u32,
     traffic: u16,
@@ -95,7 +95,7 @@ enum RankNext {
 }
 
 impl RankOps {
-    pub fn new(of: Place, (rank, channel): (u32, u32), traffic: u16, times: Times) -> Self {
+    pub fn new(of: RankGroup, (rank, channel): (u32, u32), traffic: u16, times: Times) -> Self {
         Self {
             of,
             rank,
