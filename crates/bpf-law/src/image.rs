@@ -4,6 +4,7 @@ use crate::address::{FRAME, FRAMES, region};
 use crate::instruction::Instruction;
 use crate::maps::{Map, MapInfo};
 use crate::mirror;
+use crate::step::Step;
 use crate::stop::{Stop, StopReason};
 use crate::trace::Trace;
 use forebay_laws::kernel::WORDS;
@@ -13,6 +14,8 @@ use std::fmt::Write;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Image {
     pub code: Vec<Instruction>,
+    /// The same code as the machine runs it.
+    pub steps: Vec<Step>,
     pub functions: Vec<Function>, // by their first instruction
     pub lines: Vec<SourceLine>,   // likewise
     pub data: Vec<Data>,
@@ -64,7 +67,9 @@ pub(crate) struct Caller {
 /// What one host has: global variables and maps, and the stack of the call that runs.
 #[derive(Clone, Debug)]
 pub(crate) struct HostMemory {
-    pub stack: Vec<u8>,
+    pub stack: Box<[[u8; FRAME]; FRAMES]>,
+    /// Frames that were written to. The others are zero.
+    pub stack_used: [bool; FRAMES],
     pub callers: [Caller; FRAMES],
     data: Vec<Vec<u8>>, // empty for constants
     pub maps: Vec<Map>,
@@ -76,7 +81,8 @@ impl HostMemory {
     pub(crate) fn new(image: &Image) -> Self {
         let own = |data: &Data| if data.writable { data.bytes.clone() } else { Vec::new() };
         Self {
-            stack: vec![0; FRAME * FRAMES],
+            stack: Box::new([[0; FRAME]; FRAMES]),
+            stack_used: [false; FRAMES],
             callers: [Caller::default(); FRAMES],
             data: image.data.iter().map(own).collect(),
             maps: image.maps.iter().cloned().map(Map::new).collect(),

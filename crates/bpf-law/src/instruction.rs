@@ -49,6 +49,13 @@ pub(crate) enum Op {
     Refused,
     /// The second half of a number of 64 bits.
     Middle,
+    /// Only as a step: r0 becomes the kernel's clock.
+    Clock,
+    /// Only as a step: an instruction and the next one, which has its own step, too.
+    Mov32KExit, Mov64XAdd64X, Lsh64KRsh64K, Mov32XMov32X,
+    Ldx4Ldx4, Ldx8Ldx4, Ldx4Stx4,
+    Ldx4Jeq32X, Ldx4Jlt32X, Ldx4Jge32X, Ldx4Jeq32K, Ldx1Jeq32K, Ldx8Jeq64K,
+    Jeq32KMov32X, Jlt32XMov32X,
 }
 
 /// Ranges in the order above.

@@ -21,6 +21,7 @@ mod maps;
 pub mod mirror;
 mod operations;
 mod sha256;
+mod step;
 mod stop;
 mod trace;
 

@@ -15,6 +15,7 @@ use crate::instruction::{ALU, ALU64, Instruction, LDX, Op, Raw, ST, STX, decode}
 use crate::maps::{MAX_MAP_BYTES, MAX_MAPS, MapInfo, MapKind};
 use crate::mirror;
 use crate::operations::{Callback, Operations};
+use crate::step::steps;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Most instructions of an object.
@@ -104,7 +105,8 @@ pub(crate) fn load(bytes: &[u8]) -> Result<LoadedObject, LoadError> {
             "the variable {name} has the name of a parameter here; rename it"
         )));
     }
-    let Loader { image, uses, hz, .. } = loader;
+    let Loader { mut image, uses, hz, .. } = loader;
+    image.steps = steps(&image.code);
     Ok(LoadedObject { image, uses, operations: first.operations, variables: first.variables, hz })
 }
 

@@ -10,12 +10,15 @@
 
 use crate::address::{FRAME, FRAMES, region};
 use crate::image::{Caller, Flow, HostMemory, Image};
-use crate::instruction::{CMPXCHG, FETCH, Instruction, Op, XCHG};
+use crate::instruction::{CMPXCHG, FETCH, Op, XCHG};
+use crate::step::{REGISTERS, SOCKET};
 use crate::stop::{Stop, StopReason};
 use forebay_laws::kernel::{FIELDS, Sock, WORDS};
 
 /// Most instructions of one call, callbacks of `bpf_loop` included.
 pub const MAX_STEPS: u32 = 1_000_000;
+/// The address of the first frame.
+const STACK: u64 = region::address(region::STACK, 0);
 /// Registers r1 to r5 after a call: no address, and the same on every host.
 const DEAD: u64 = 0xdead_0000_0000;
 
@@ -47,28 +50,28 @@ impl Machine<'_> {
     /// Runs a function with these arguments; gives r0.
     pub(crate) fn run(&mut self, entry: usize, arguments: [u64; 5]) -> Result<u64, Stop> {
         let image = self.image;
-        let code = &image.code[..];
+        let steps = &image.steps[..];
         let bottom = self.depth;
-        let mut r = [0u64; 16];
+        let mut r = [0u64; REGISTERS];
         r[1..6].copy_from_slice(&arguments);
         let mut pc = entry;
-        let mut from = entry; // first instruction that is not counted yet; a jump, a call or an exit counts all up to itself
+        // Place in the code up to which the call may run until it jumps: the instructions that are left, from here on.
+        let mut end = entry + self.left as usize;
         if bottom >= FRAMES {
             return Err(Stop { at: pc as u32, why: StopReason::Frames });
         }
         r[10] = self.frame();
         loop {
-            // Each operation reads only the parts of its instruction that it needs.
-            let Instruction { op, dst, src, off, imm } = &code[pc];
-            let op = *op;
+            // Each operation reads only the parts of its step that it needs.
+            let mut step = &steps[pc];
             macro_rules! d {
                 () => {
-                    usize::from(*dst & 15)
+                    step.dst as usize
                 };
             }
             macro_rules! s {
                 () => {
-                    usize::from(*src & 15)
+                    step.src as usize
                 };
             }
             macro_rules! stop {
@@ -76,20 +79,22 @@ impl Machine<'_> {
                     return Err(Stop { at: pc as u32, why: $why })
                 };
             }
-            // Counts the instructions from `from` up to this one.
-            macro_rules! charge {
+            // Instructions that are left behind this one.
+            macro_rules! left {
                 () => {
-                    match self.left.checked_sub((pc + 1 - from) as u32) {
-                        Some(left) => self.left = left,
+                    match end.checked_sub(pc + 1) {
+                        Some(left) => left,
                         None => stop!(StopReason::Steps),
                     }
                 };
             }
-            // The same, before going on at `$to`.
-            macro_rules! count {
+            // Goes on at `$to`.
+            macro_rules! go {
                 ($to:expr) => {{
-                    charge!();
-                    from = $to;
+                    let (left, to) = (left!(), $to);
+                    end = left + to;
+                    pc = to;
+                    continue;
                 }};
             }
             macro_rules! src {
@@ -104,7 +109,7 @@ impl Machine<'_> {
             }
             macro_rules! imm {
                 () => {
-                    *imm as u64
+                    step.imm as u64
                 };
             }
             macro_rules! set {
@@ -122,30 +127,113 @@ impl Machine<'_> {
                 ($as:ty, $b:expr, |$x:ident, $y:ident| $of:expr) => {{
                     let ($x, $y) = (r[d!()] as $as, $b as $as);
                     if $of {
-                        count!(*off as usize);
-                        pc = *off as usize;
-                        continue;
+                        go!(step.off as usize);
                     }
                 }};
             }
+            // `$at`: an address less that of the socket.
             macro_rules! load {
-                ($bytes:literal) => {{
-                    let address = r[s!()].wrapping_add(*off as i64 as u64);
-                    match self.load::<$bytes>(address) {
-                        Some(value) => value,
-                        None => stop!(StopReason::Load { address, bytes: $bytes }),
+                ($bytes:literal) => {
+                    load!($bytes, r[s!()].wrapping_add(imm!()))
+                };
+                ($bytes:literal, $at:expr) => {{
+                    let at = $at;
+                    if let Some(value) = self.load_field::<$bytes>(at) {
+                        value
+                    } else if let Some(value) = self.load_stack::<$bytes>(at) {
+                        value
+                    } else if let Some(value) = self.load_elsewhere::<$bytes>(at) {
+                        value
+                    } else {
+                        let address = at.wrapping_add(SOCKET);
+                        stop!(StopReason::Load { address, bytes: $bytes })
                     }
                 }};
             }
             macro_rules! store {
-                ($bytes:literal, $value:expr) => {{
-                    let address = r[d!()].wrapping_add(*off as i64 as u64);
-                    if self.store::<$bytes>(address, $value).is_none() {
+                ($bytes:literal, $at:expr, $value:expr) => {{
+                    let at = $at;
+                    if self.store_from_socket::<$bytes>(at, $value).is_none() {
+                        let address = at.wrapping_add(SOCKET);
                         stop!(StopReason::Store { address, bytes: $bytes });
                     }
                 }};
             }
-            match op {
+            // A pair goes on with its second step.
+            macro_rules! second {
+                () => {
+                    pc += 1;
+                    step = &steps[pc];
+                };
+            }
+            macro_rules! atomic {
+                ($bytes:literal, $low:expr) => {{
+                    let (low, imm): (u64, i64) = ($low, step.imm);
+                    let address = dst!().wrapping_add(step.off as u64);
+                    let Some(before) = self.atomic(address, $bytes, imm, src!(), r[0]) else {
+                        stop!(StopReason::Store { address, bytes: $bytes })
+                    };
+                    if imm == CMPXCHG {
+                        r[0] = before & low;
+                    } else if imm & FETCH != 0 {
+                        r[s!()] = before & low;
+                    }
+                }};
+            }
+            macro_rules! call {
+                ($of:expr) => {{
+                    self.left = left!() as u32;
+                    match $of {
+                        Ok(value) => r[0] = value,
+                        // What happened in a callback has its own place.
+                        Err(Called::Stop(stop)) => return Err(stop),
+                        Err(Called::Why(why)) => stop!(why),
+                    }
+                    r[1..6].fill(DEAD);
+                    end = pc + 1 + self.left as usize;
+                }};
+            }
+            macro_rules! enter {
+                () => {{
+                    if self.depth + 1 >= FRAMES {
+                        stop!(StopReason::Frames);
+                    }
+                    self.host.callers[self.depth] =
+                        Caller { at: pc + 1, saved: [r[6], r[7], r[8], r[9]] };
+                    self.depth += 1;
+                    r[10] = self.frame();
+                    go!(step.off as usize);
+                }};
+            }
+            macro_rules! exit {
+                () => {{
+                    if self.depth == bottom {
+                        self.left = left!() as u32;
+                        return Ok(r[0]);
+                    }
+                    self.depth -= 1;
+                    let Caller { at, saved } = self.host.callers[self.depth];
+                    r[6..10].copy_from_slice(&saved);
+                    r[1..6].fill(DEAD);
+                    r[10] = region::address(region::STACK + self.depth as u32, FRAME as u64);
+                    go!(at);
+                }};
+            }
+            macro_rules! st {
+                ($bytes:literal) => {
+                    store!(
+                        $bytes,
+                        r[d!()].wrapping_add(step.off as u64).wrapping_sub(SOCKET),
+                        imm!()
+                    )
+                };
+            }
+            macro_rules! stx {
+                ($bytes:literal) => {
+                    store!($bytes, r[d!()].wrapping_add(imm!()), r[s!()])
+                };
+            }
+            match step.op {
                 Op::Add64K => set!(alu!(u64, imm!(), |a, b| a.wrapping_add(b))),
                 Op::Add64X => set!(alu!(u64, src!(), |a, b| a.wrapping_add(b))),
                 Op::Sub64K => set!(alu!(u64, imm!(), |a, b| a.wrapping_sub(b))),
@@ -299,11 +387,7 @@ impl Machine<'_> {
                 Op::Swap16 => set!(u64::from((dst!() as u16).swap_bytes())),
                 Op::Swap32 => set!(u64::from((dst!() as u32).swap_bytes())),
                 Op::Swap64 => set!(dst!().swap_bytes()),
-                Op::Ja => {
-                    count!(*off as usize);
-                    pc = *off as usize;
-                    continue;
-                }
+                Op::Ja => go!(step.off as usize),
                 Op::Ldx1 => set!(load!(1)),
                 Op::Ldx2 => set!(load!(2)),
                 Op::Ldx4 => set!(load!(4)),
@@ -311,81 +395,115 @@ impl Machine<'_> {
                 Op::Ldsx1 => set!(load!(1) as i8 as u64),
                 Op::Ldsx2 => set!(load!(2) as i16 as u64),
                 Op::Ldsx4 => set!(load!(4) as i32 as u64),
-                Op::LdxBits => set!(load!(1) << (*imm & 63)),
-                Op::St1 => store!(1, imm!()),
-                Op::St2 => store!(2, imm!()),
-                Op::St4 => store!(4, imm!()),
-                Op::St8 => store!(8, imm!()),
-                Op::Stx1 => store!(1, src!()),
-                Op::Stx2 => store!(2, src!()),
-                Op::Stx4 => store!(4, src!()),
-                Op::Stx8 => store!(8, src!()),
-                Op::Atomic4 | Op::Atomic8 => {
-                    let address = r[d!()].wrapping_add(*off as i64 as u64);
-                    let (bytes, low) =
-                        if op == Op::Atomic4 { (4, u64::from(u32::MAX)) } else { (8, !0) };
-                    let Some(before) = self.atomic(address, bytes, *imm, r[s!()], r[0]) else {
-                        stop!(StopReason::Store { address, bytes })
-                    };
-                    if *imm == CMPXCHG {
-                        r[0] = before & low;
-                    } else if *imm & FETCH != 0 {
-                        r[s!()] = before & low;
-                    }
+                Op::LdxBits => {
+                    let at = r[s!()].wrapping_add(step.off as u64).wrapping_sub(SOCKET);
+                    set!(load!(1, at) << (step.imm & 63))
                 }
+                Op::St1 => st!(1),
+                Op::St2 => st!(2),
+                Op::St4 => st!(4),
+                Op::St8 => st!(8),
+                Op::Stx1 => stx!(1),
+                Op::Stx2 => stx!(2),
+                Op::Stx4 => stx!(4),
+                Op::Stx8 => stx!(8),
+                Op::Atomic4 => atomic!(4, u64::from(u32::MAX)),
+                Op::Atomic8 => atomic!(8, !0),
                 Op::Imm64 => {
                     set!(imm!());
                     pc += 2;
                     continue;
                 }
-                Op::Helper | Op::Kfunc => {
-                    count!(pc + 1);
-                    let arguments = [r[1], r[2], r[3], r[4], r[5]];
-                    let called = if op == Op::Helper {
-                        self.helper(*imm as u32, arguments)
-                    } else {
-                        self.kfunc(*imm as u32, arguments)
-                    };
-                    match called {
-                        Ok(value) => r[0] = value,
-                        // What happened in a callback has its own place.
-                        Err(Called::Stop(stop)) => return Err(stop),
-                        Err(Called::Why(why)) => stop!(why),
-                    }
+                Op::Clock => {
+                    r[0] = self.sk.tcp_clock_cache();
                     r[1..6].fill(DEAD);
                 }
-                Op::Local | Op::Module => {
-                    if self.depth + 1 >= FRAMES {
-                        stop!(StopReason::Frames);
-                    }
-                    count!(*off as usize);
-                    self.host.callers[self.depth] =
-                        Caller { at: pc + 1, saved: [r[6], r[7], r[8], r[9]] };
-                    self.depth += 1;
-                    r[10] = self.frame();
-                    if op == Op::Module {
-                        self.module_arguments = [r[1], r[2], r[3], r[4], r[5]];
-                        r[1] = region::address(region::MODULE_ARGUMENTS, 0);
-                    }
-                    pc = *off as usize;
-                    continue;
+                Op::Helper => call!(self.helper(step.imm as u32, [r[1], r[2], r[3], r[4], r[5]])),
+                Op::Kfunc => call!(self.kfunc(step.imm as u32, [r[1], r[2], r[3], r[4], r[5]])),
+                Op::Local => enter!(),
+                Op::Module => {
+                    self.module_arguments = [r[1], r[2], r[3], r[4], r[5]];
+                    r[1] = region::address(region::MODULE_ARGUMENTS, 0);
+                    enter!()
                 }
-                Op::Exit => {
-                    if self.depth == bottom {
-                        charge!();
-                        return Ok(r[0]);
-                    }
-                    self.depth -= 1;
-                    let Caller { at, saved } = self.host.callers[self.depth];
-                    count!(at);
-                    r[6..10].copy_from_slice(&saved);
-                    r[1..6].fill(DEAD);
-                    r[10] = region::address(region::STACK + self.depth as u32, FRAME as u64);
-                    pc = at;
-                    continue;
+                Op::Exit => exit!(),
+                Op::Mov32KExit => {
+                    set!(imm!() as u32 as u64);
+                    pc += 1;
+                    exit!()
                 }
-                Op::Missing => stop!(StopReason::Missing(*imm as u32)),
-                Op::Refused | Op::Middle => stop!(StopReason::Refused(*imm as u32)),
+                Op::Mov64XAdd64X => {
+                    set!(src!());
+                    second!();
+                    set!(dst!().wrapping_add(src!()));
+                }
+                Op::Lsh64KRsh64K => {
+                    set!(dst!().wrapping_shl(imm!() as u32));
+                    second!();
+                    set!(dst!().wrapping_shr(imm!() as u32));
+                }
+                Op::Mov32XMov32X => {
+                    set!(src!() as u32 as u64);
+                    second!();
+                    set!(src!() as u32 as u64);
+                }
+                Op::Ldx4Ldx4 => {
+                    set!(load!(4));
+                    second!();
+                    set!(load!(4));
+                }
+                Op::Ldx4Stx4 => {
+                    set!(load!(4));
+                    second!();
+                    stx!(4);
+                }
+                Op::Ldx8Ldx4 => {
+                    set!(load!(8));
+                    second!();
+                    set!(load!(4));
+                }
+                Op::Ldx4Jeq32X => {
+                    set!(load!(4));
+                    second!();
+                    jump!(u32, src!(), |a, b| a == b);
+                }
+                Op::Ldx4Jlt32X => {
+                    set!(load!(4));
+                    second!();
+                    jump!(u32, src!(), |a, b| a < b);
+                }
+                Op::Ldx4Jge32X => {
+                    set!(load!(4));
+                    second!();
+                    jump!(u32, src!(), |a, b| a >= b);
+                }
+                Op::Ldx4Jeq32K => {
+                    set!(load!(4));
+                    second!();
+                    jump!(u32, imm!(), |a, b| a == b);
+                }
+                Op::Ldx1Jeq32K => {
+                    set!(load!(1));
+                    second!();
+                    jump!(u32, imm!(), |a, b| a == b);
+                }
+                Op::Ldx8Jeq64K => {
+                    set!(load!(8));
+                    second!();
+                    jump!(u64, imm!(), |a, b| a == b);
+                }
+                Op::Jeq32KMov32X => {
+                    jump!(u32, imm!(), |a, b| a == b);
+                    second!();
+                    set!(src!() as u32 as u64);
+                }
+                Op::Jlt32XMov32X => {
+                    jump!(u32, src!(), |a, b| a < b);
+                    second!();
+                    set!(src!() as u32 as u64);
+                }
+                Op::Missing => stop!(StopReason::Missing(step.imm as u32)),
+                Op::Refused | Op::Middle => stop!(StopReason::Refused(step.imm as u32)),
             }
             pc += 1;
         }
@@ -393,55 +511,82 @@ impl Machine<'_> {
 
     /// Zeroes the frame of the function at this depth, and gives the end of it.
     fn frame(&mut self) -> u64 {
-        self.host.stack[self.depth * FRAME..][..FRAME].fill(0);
+        if std::mem::take(&mut self.host.stack_used[self.depth]) {
+            self.host.stack[self.depth].fill(0);
+        }
         region::address(region::STACK + self.depth as u32, FRAME as u64)
     }
 
     /// A number of so many bytes. `None`: it is not in a region.
-    #[inline(always)]
     pub(crate) fn load<const N: usize>(&self, address: u64) -> Option<u64> {
+        let at = address.wrapping_sub(SOCKET);
+        self.load_field::<N>(at)
+            .or_else(|| self.load_stack::<N>(at))
+            .or_else(|| self.load_elsewhere::<N>(at))
+    }
+
+    /// A number in one word of the socket, from where most loads of a law are. `at`: its address less that of the socket.
+    #[inline(always)]
+    fn load_field<const N: usize>(&self, at: u64) -> Option<u64> {
+        let word =
+            if at < 8 * WORDS as u64 { self.sk.word(at as usize / 8)? } else { return None };
+        (at as usize % 8 + N <= 8).then(|| part::<N>(word, at as usize))
+    }
+
+    /// A number in a frame.
+    #[inline(always)]
+    fn load_stack<const N: usize>(&self, at: u64) -> Option<u64> {
+        let of = at.wrapping_add(SOCKET - STACK);
+        number::<N>(self.host.stack.get((of >> 32) as usize)?.get(of as u32 as usize..)?)
+    }
+
+    /// A number in another region, or across two words of the private area.
+    #[inline(never)]
+    fn load_elsewhere<const N: usize>(&self, at: u64) -> Option<u64> {
+        let address = at.wrapping_add(SOCKET);
         let at = address as u32 as usize;
         match (address >> 32) as u32 {
-            region::SOCKET => match self.sk.word(at / 8) {
-                Some(word) if at % 8 + N <= 8 => Some(part::<N>(word, at)),
-                _ => self.load_across(address, N),
-            },
             region::ARGUMENTS => word::<N>(&self.arguments, at),
-            region::MODULE_ARGUMENTS => word::<N>(&self.module_arguments, at),
             region::SAMPLE => word::<N>(self.sample, at),
-            of @ region::STACK..region::STACK_END => {
-                let frame = &self.host.stack[FRAME * (of - region::STACK) as usize..][..FRAME];
-                number::<N>(frame.get(at..)?)
-            }
+            region::MODULE_ARGUMENTS => word::<N>(&self.module_arguments, at),
+            region::SOCKET => self.load_across(at, N),
             of => number::<N>(self.far(of)?.get(at..)?),
         }
     }
 
     /// Writes a number of so many bytes. `None`: the program may not, and nothing changed.
+    fn store<const N: usize>(&mut self, address: u64, value: u64) -> Option<()> {
+        self.store_from_socket::<N>(address.wrapping_sub(SOCKET), value)
+    }
+
+    /// The same, at an address less that of the socket.
     #[inline(always)]
-    pub(crate) fn store<const N: usize>(&mut self, address: u64, value: u64) -> Option<()> {
-        let at = address as u32 as usize;
-        let bytes = value.to_le_bytes();
-        let bytes = bytes.first_chunk::<N>()?;
-        match (address >> 32) as u32 {
-            region::SOCKET => {
-                if at % 8 + N > usize::from(*WRITABLE.get(at / 8)?) {
-                    return self.store_across(address, value, N);
-                }
-                let word = self.sk.word_mut(at / 8)?;
-                let shift = 8 * (at % 8);
-                *word = *word & !(mask::<N>() << shift) | (value & mask::<N>()) << shift;
+    fn store_from_socket<const N: usize>(&mut self, at: u64, value: u64) -> Option<()> {
+        if at < 8 * WORDS as u64 {
+            let at = at as usize;
+            if at % 8 + N > usize::from(WRITABLE[at / 8]) {
+                return self.store_across(at, value, N);
             }
-            of @ region::STACK..region::STACK_END => {
-                let depth = (of - region::STACK) as usize;
-                let frame = &mut self.host.stack[FRAME * depth..][..FRAME];
-                frame.get_mut(at..)?.first_chunk_mut::<N>()?.copy_from_slice(bytes);
-            }
-            of => {
-                self.far_mut(of)?.get_mut(at..)?.first_chunk_mut::<N>()?.copy_from_slice(bytes);
-            }
+            let word = self.sk.word_mut(at / 8)?;
+            let shift = 8 * (at % 8);
+            *word = *word & !(mask::<N>() << shift) | (value & mask::<N>()) << shift;
+            return Some(());
         }
-        Some(())
+        let address = at.wrapping_add(SOCKET);
+        let (of, at) = (address.wrapping_sub(STACK), address as u32 as usize);
+        let nth = (of >> 32) as usize;
+        if let Some(frame) = self.host.stack.get_mut(nth) {
+            self.host.stack_used[nth] = true;
+            return put::<N>(frame.get_mut(at..)?, value);
+        }
+        self.store_afar::<N>(address, value)
+    }
+
+    /// Into the other regions.
+    #[inline(never)]
+    fn store_afar<const N: usize>(&mut self, address: u64, value: u64) -> Option<()> {
+        let at = address as u32 as usize;
+        put::<N>(self.far_mut((address >> 32) as u32)?.get_mut(at..)?, value)
     }
 
     /// Regions of bytes beyond the stack.
@@ -467,9 +612,8 @@ impl Machine<'_> {
 
     /// A number that lies in two words of the private area.
     #[cold]
-    fn load_across(&self, address: u64, bytes: usize) -> Option<u64> {
+    fn load_across(&self, at: usize, bytes: usize) -> Option<u64> {
         let first = FIELDS.len() * 8;
-        let at = address as u32 as usize;
         (at >= first && at + bytes <= 8 * WORDS).then_some(())?;
         let byte =
             |nth: usize| Some(part::<1>(self.sk.word((at + nth) / 8)?, at + nth) << (8 * nth));
@@ -477,11 +621,11 @@ impl Machine<'_> {
     }
 
     #[cold]
-    fn store_across(&mut self, address: u64, value: u64, bytes: usize) -> Option<()> {
+    fn store_across(&mut self, at: usize, value: u64, bytes: usize) -> Option<()> {
         let first = FIELDS.len() * 8;
-        let at = address as u32 as usize;
         (at >= first && at + bytes <= 8 * WORDS).then_some(())?;
-        (0..bytes).try_for_each(|nth| self.store::<1>(address + nth as u64, value >> (8 * nth)))
+        let byte = |nth| (SOCKET + (at + nth) as u64, value >> (8 * nth));
+        (0..bytes).map(byte).try_for_each(|(address, byte)| self.store::<1>(address, byte))
     }
 
     /// An atomic operation; gives the value before.
@@ -527,7 +671,7 @@ impl Machine<'_> {
         let at = address as u32 as usize;
         let whole = match (address >> 32) as u32 {
             of @ region::STACK..region::STACK_END => {
-                Some(&self.host.stack[FRAME * (of - region::STACK) as usize..][..FRAME])
+                Some(&self.host.stack[(of - region::STACK) as usize][..])
             }
             of => self.far(of),
         };
@@ -578,6 +722,13 @@ fn part<const N: usize>(word: u64, at: usize) -> u64 {
 fn word<const N: usize>(words: &[u64], at: usize) -> Option<u64> {
     let word = *words.get(at / 8)?;
     (at % 8 + N <= 8).then(|| part::<N>(word, at))
+}
+
+/// Writes the low bytes of a value to the first ones.
+#[inline(always)]
+fn put<const N: usize>(bytes: &mut [u8], value: u64) -> Option<()> {
+    bytes.first_chunk_mut::<N>()?.copy_from_slice(value.to_le_bytes().first_chunk::<N>()?);
+    Some(())
 }
 
 #[inline(always)]

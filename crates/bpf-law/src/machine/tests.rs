@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::image::{Function, Image};
-use crate::instruction::{Raw, decode};
+use crate::instruction::{Instruction, Raw, decode};
+use crate::step::{PAIRS, Step, single, steps};
 use forebay_laws::kernel::OwnSock;
 
 /// An instruction: code, destination, source, offset, immediate.
@@ -11,10 +12,16 @@ type Coded = (u8, u8, u8, i16, i32);
 const EXIT: Coded = (0x95, 0, 0, 0, 0);
 
 fn run(code: &[Coded]) -> Result<u64, StopReason> {
+    run_steps(code, steps).0.map_err(|stop| stop.why)
+}
+
+/// What a program gives as steps that are made like this, and how many instructions are left of a hundred.
+fn run_steps(code: &[Coded], made: fn(&[Instruction]) -> Vec<Step>) -> (Result<u64, Stop>, u32) {
     let mut image = Image { hz: 1000, ..Image::default() };
     for (at, &(code, dst, src, off, imm)) in code.iter().chain([&EXIT]).enumerate() {
         image.code.push(decode(Raw { code, dst, src, off, imm }, at).expect("it is known"));
     }
+    image.steps = made(&image.code);
     let end = image.code.len();
     image.functions.push(Function { name: "f".into(), start: 0, end });
     let (mut host, mut flow) = (HostMemory::new(&image), Flow::new(&image, 1));
@@ -30,7 +37,8 @@ fn run(code: &[Coded]) -> Result<u64, StopReason> {
         left: 100,
         depth: 0,
     };
-    machine.run(0, [region::address(region::ARGUMENTS, 0), 0, 0, 0, 0]).map_err(|stop| stop.why)
+    let done = machine.run(0, [region::address(region::ARGUMENTS, 0), 0, 0, 0, 0]);
+    (done, machine.left)
 }
 
 /// `r0 = a`, `r1 = b`, then one instruction.
@@ -148,4 +156,98 @@ fn an_access_outside_a_region_ends_the_call() {
     let first = region::address(region::ARGUMENTS, 0);
     assert_eq!(run(&[(0x7b, 1, 1, 0, 0)]), Err(StopReason::Store { address: first, bytes: 8 }));
     assert_eq!(run(&[(0x05, 0, 0, -1, 0)]), Err(StopReason::Steps), "an endless loop");
+}
+
+/// Two instructions that the machine takes together, between r2 = a, r3 = b and what adds up all that they may change.
+fn around(a: i32, b: i32, pair: [Coded; 2]) -> Vec<Coded> {
+    let before = [
+        (0xb7, 2, 0, 0, a),
+        (0xb7, 3, 0, 0, b),
+        (0xb7, 0, 0, 0, 0),
+        (0x7b, 10, 2, -8, 0),
+        (0x7b, 10, 3, -16, 0),
+    ];
+    // A jump in the pair leaves out the first of these.
+    let after = [
+        (0x07, 0, 0, 0, 1000),
+        (0x0f, 0, 2, 0, 0),
+        (0x27, 0, 0, 0, 31),
+        (0x0f, 0, 3, 0, 0),
+        (0x79, 4, 10, -16, 0),
+        (0x0f, 0, 4, 0, 0),
+    ];
+    before.into_iter().chain(pair).chain(after).collect()
+}
+
+#[test]
+fn a_pair_does_what_its_two_instructions_do() {
+    let load = |code, off| (code, 2, 10, off, 0);
+    let pairs: [[Coded; 2]; 15] = [
+        [(0xb4, 0, 0, 0, -7), EXIT],
+        [(0xbf, 2, 3, 0, 0), (0x0f, 3, 2, 0, 0)],
+        [(0x67, 2, 0, 0, 63), (0x77, 2, 0, 0, 60)],
+        [(0xbc, 0, 2, 0, 0), (0xbc, 3, 0, 0, 0)],
+        [load(0x61, -16), (0x61, 3, 10, -8, 0)],
+        [load(0x79, -16), (0x61, 3, 10, -8, 0)],
+        [load(0x61, -8), (0x63, 10, 2, -16, 0)],
+        [load(0x61, -16), (0x1e, 2, 3, 1, 0)],
+        [load(0x61, -8), (0xae, 2, 3, 1, 0)],
+        [load(0x61, -8), (0x3e, 2, 3, 1, 0)],
+        [load(0x61, -8), (0x16, 2, 0, 1, 5)],
+        [load(0x71, -8), (0x16, 2, 0, 1, 5)],
+        [load(0x79, -8), (0x15, 2, 0, 1, 5)],
+        [(0x16, 2, 0, 2, 5), (0xbc, 3, 2, 0, 0)],
+        [(0xae, 2, 3, 1, 0), (0xbc, 2, 3, 0, 0)],
+    ];
+    let mut seen = Vec::new();
+    for pair in pairs {
+        for (a, b) in [(5, 7), (7, 5), (5, 5), (-1, 5), (0x105, -1), (0, i32::MIN)] {
+            let code = around(a, b, pair);
+            let plain = run_steps(&code, single);
+            assert_eq!(run_steps(&code, steps), plain, "{pair:x?} of {a} and {b}");
+            // A jump to the second instruction leaves out the first one.
+            let mut to_second = code.clone();
+            to_second.insert(5, (0x05, 0, 0, 1, 0));
+            assert_eq!(run_steps(&to_second, steps), run_steps(&to_second, single), "{pair:x?}");
+        }
+        let coded = pair.map(|(code, dst, src, off, imm)| Raw { code, dst, src, off, imm });
+        let decoded = coded.map(|raw| decode(raw, 0).expect("it is known"));
+        seen.push((decoded[0].op, decoded[1].op));
+    }
+    assert_eq!(seen, PAIRS.map(|(first, second, _)| (first, second)));
+}
+
+#[test]
+fn a_fault_in_a_pair_is_that_of_the_instruction() {
+    let at = |pair| run_steps(&around(1, 2, pair), steps).0.map_err(|stop| stop.at);
+    assert_eq!(at([(0x61, 2, 10, 0, 0), (0x61, 3, 10, -8, 0)]), Err(5));
+    assert_eq!(at([(0x61, 2, 10, -8, 0), (0x61, 3, 10, 0, 0)]), Err(6));
+    assert_eq!(at([(0x61, 2, 10, -8, 0), (0x63, 10, 2, 0, 0)]), Err(6));
+}
+
+#[test]
+fn a_frame_is_zero_at_first_whatever_was_in_it() {
+    // Twice on one host: the first call writes to its frame.
+    let mut image = Image { hz: 1000, ..Image::default() };
+    let code = [(0x79, 0, 10, -8, 0), (0x7a, 10, 0, -8, 9), EXIT];
+    for (at, &(code, dst, src, off, imm)) in code.iter().enumerate() {
+        image.code.push(decode(Raw { code, dst, src, off, imm }, at).expect("it is known"));
+    }
+    image.steps = steps(&image.code);
+    let (mut host, mut flow) = (HostMemory::new(&image), Flow::new(&image, 1));
+    let mut sk = OwnSock::default();
+    for _ in 0..2 {
+        let mut machine = Machine {
+            image: &image,
+            host: &mut host,
+            flow: &mut flow,
+            sk: &mut sk,
+            sample: &[],
+            arguments: [0; 5],
+            module_arguments: [0; 5],
+            left: 100,
+            depth: 0,
+        };
+        assert_eq!(machine.run(0, [0; 5]), Ok(0));
+    }
 }
