@@ -15,13 +15,18 @@ INLINE struct nv *state(struct tcp_sock *tp)
 	return (struct nv *)tp->inet_conn.icsk_ca_priv;
 }
 
+INLINE u32 mss(const struct tcp_sock *tp)
+{
+	return tp->mss_cache ? tp->mss_cache : 1;
+}
+
 INLINE struct nv_window window(const struct tcp_sock *tp)
 {
 	return (struct nv_window){
 		.cwnd = tp->snd_cwnd,
 		.ssthresh = tp->snd_ssthresh,
 		.count = tp->snd_cwnd_cnt,
-		.mss = tp->mss_cache ? tp->mss_cache : 1,
+		.mss = mss(tp),
 	};
 }
 
@@ -74,21 +79,23 @@ SEC("struct_ops/pkts_acked") int nv_sample(u64 *call)
 	struct tcp_sock *tp = (struct tcp_sock *)call[0];
 	const struct ack_sample *sample = (const struct ack_sample *)call[1];
 	struct nv *nv = state(tp);
-	struct nv_window w = window(tp);
-	u64 now = boot_time();
-	// One draw for each reset, as the law draws.
-	u32 resets = nv->reset_at && now >= nv->reset_at && nv->state <= DISORDER;
-	resets = resets && sample->rtt_us >= 0 && sample->in_flight;
 	struct nv_ack ack = {
-		.now = now,
+		.now = boot_time(),
 		.rtt = sample->rtt_us,
-		.in_flight = nv_bounded(sample->in_flight, &w),
+		.in_flight = nv_bounded(sample->in_flight, tp->snd_cwnd, mss(tp)),
 		.una = tp->snd_una,
-		.nxt = tp->snd_nxt,
-		.draw = resets ? random_number() : 0,
 		.calm = nv->state <= DISORDER,
 	};
-	nv_acked(nv, &w, &ack);
+	if (!nv_acked(nv, &ack))
+		return 0;
+	// One draw for each reset, as the law draws.
+	if (nv_is_due(nv, &ack))
+		nv_reset(nv, &ack, random_number());
+	if (!nv_ends_round_trip(nv, &ack))
+		return 0;
+	struct nv_window w = window(tp);
+	ack.nxt = tp->snd_nxt;
+	nv_round_trip(nv, &w, &ack);
 	put(tp, &w);
 	return 0;
 }

@@ -61,9 +61,9 @@ struct nv_ack {
 	s32 rtt; /* negative: no sample */
 	u32 in_flight;
 	u32 una;
-	u32 nxt;
-	u32 draw; /* a random byte, for the next reset */
-	u32 calm; /* whether there is no episode */
+	u32 nxt;   /* of the end of a round trip */
+	u32 calm;  /* whether there is no episode */
+	u32 acked; /* bytes since the last one; nv_acked says how many */
 };
 
 INLINE u32 nv_least(u32 a, u32 b)
@@ -134,9 +134,9 @@ INLINE u32 nv_ssthresh(u32 cwnd)
  * If an ACK delivers nothing new, the kernel's sample is all that the connection ever delivered: far more than a window holds.
  * After a cut, more is in flight than the window holds now, but never eight times as much.
  */
-INLINE u32 nv_bounded(u32 in_flight, const struct nv_window *w)
+INLINE u32 nv_bounded(u32 in_flight, u32 cwnd, u32 mss)
 {
-	u64 most = (u64)w->cwnd * w->mss;
+	u64 most = (u64)cwnd * mss;
 	return in_flight <= 8 * most ? in_flight : (u32)most;
 }
 
@@ -188,13 +188,13 @@ INLINE u32 nv_clear(struct nv *nv)
 	return 1;
 }
 
-/* Once for each round trip. */
-INLINE void nv_round_trip(struct nv *nv, struct nv_window *w, const struct nv_ack *ack, u32 acked)
+/* Once for each round trip: too few samples, congestion, or none. */
+INLINE void nv_round_trip(struct nv *nv, struct nv_window *w, const struct nv_ack *ack)
 {
 	nv->rtt_start_seq = ack->nxt;
 	if (nv->rtts < 255)
 		nv->rtts++;
-	if (nv->calls == 1 && acked >= (nv->floor - 1u) * w->mss && nv->floor < NV_FLOOR_END) {
+	if (nv->calls == 1 && ack->acked >= (nv->floor - 1u) * w->mss && nv->floor < NV_FLOOR_END) {
 		nv->floor = (u8)nv_least(nv->floor + NV_FLOOR_STEP, NV_FLOOR_END);
 		nv->rtt_start_seq = ack->nxt + nv->floor * w->mss;
 		nv->calls = 0;
@@ -218,17 +218,17 @@ INLINE void nv_round_trip(struct nv *nv, struct nv_window *w, const struct nv_ac
 	}
 }
 
-/* What an ACK measured. */
-INLINE void nv_acked(struct nv *nv, struct nv_window *w, const struct nv_ack *ack)
+/* What an ACK measured. Whether there is a sample. */
+INLINE u32 nv_acked(struct nv *nv, struct nv_ack *ack)
 {
 	if (!nv->reset_at)
 		nv->reset_at = ack->now + NV_FIRST_RESET;
 	if (ack->rtt < 0 || !ack->calm)
-		return;
-	u32 acked = ack->una - nv->last_una;
+		return 0;
+	ack->acked = ack->una - nv->last_una;
 	nv->last_una = ack->una;
 	if (!ack->in_flight)
-		return;
+		return 0;
 	u32 rtt = nv_smoothed(nv, ack->rtt ? (u32)ack->rtt : 1);
 	u64 rate = (u64)ack->in_flight * NV_RATE_UNIT / rtt;
 	if (rate > nv->max_rate)
@@ -237,14 +237,28 @@ INLINE void nv_acked(struct nv *nv, struct nv_window *w, const struct nv_ack *ac
 		nv->calls++;
 	nv->min_rtt = nv_least(nv->min_rtt, rtt);
 	nv->min_rtt_new = nv_least(nv->min_rtt_new, rtt);
-	if (ack->now >= nv->reset_at) {
-		nv->min_rtt = nv->min_rtt_new;
-		nv->min_rtt_new = NV_NO_RTT;
-		nv->reset_at = ack->now + NV_RESET_PERIOD / 512 * (384 + (ack->draw & 0xff));
-		nv->floor = (u8)nv_most(nv->floor / 2, NV_FLOOR);
-	}
-	if ((s32)(nv->rtt_start_seq - ack->una) < 0)
-		nv_round_trip(nv, w, ack, acked);
+	return 1;
+}
+
+/* Whether the least round-trip time is to be forgotten, by nv_reset. Asked after a sample. */
+INLINE u32 nv_is_due(const struct nv *nv, const struct nv_ack *ack)
+{
+	return ack->now >= nv->reset_at;
+}
+
+/* The reference becomes the least round-trip time since the last reset. The next reset is due at random. */
+INLINE void nv_reset(struct nv *nv, const struct nv_ack *ack, u32 draw)
+{
+	nv->min_rtt = nv->min_rtt_new;
+	nv->min_rtt_new = NV_NO_RTT;
+	nv->reset_at = ack->now + NV_RESET_PERIOD / 512 * (384 + (draw & 0xff));
+	nv->floor = (u8)nv_most(nv->floor / 2, NV_FLOOR);
+}
+
+/* Whether the sample ends a round trip, about which nv_round_trip decides. Asked after a reset that is due. */
+INLINE u32 nv_ends_round_trip(const struct nv *nv, const struct nv_ack *ack)
+{
+	return (s32)(nv->rtt_start_seq - ack->una) < 0;
 }
 
 /* Growth by packets that were delivered while the window was full: slow start, then Reno's or slower. */
