@@ -85,8 +85,8 @@ def probe(agent):
     assert can["tcx"] == (version >= (6, 6)) and can["clsact"] and can["cgroup"], can
     assert can["cgroup.freeze"] and can["cpu.max"], can
     typed = os.path.exists("/sys/kernel/btf/vmlinux")
-    assert can["TCP-NV"] == (version >= (6, 4) and typed), can
-    yes = [name for name in ("tcx", "clsact", "cgroup", "TCP-NV", "PSI", "cpu.max", "cgroup.freeze") if can[name]]
+    assert can["struct_ops"] == (version >= (6, 4) and typed), can
+    yes = [name for name in ("tcx", "clsact", "cgroup", "struct_ops", "PSI", "cpu.max", "cgroup.freeze") if can[name]]
     say(f"Linux {os.uname().release}, {'with' if typed else 'without'} BTF; probe ({took:.2f} s): {', '.join(yes)}")
     return can
 
@@ -185,7 +185,7 @@ def marks(of, can):
     """Traffic between two namespaces, by the ways to mark that this kernel has."""
     ways = ",".join(way for way in ("tcx", "clsact", "cgroup") if can[way])
     tries = of["faults_tries"] or "2"
-    how = os.environ | {"FOREBAY_WAYS": ways, "FOREBAY_NV": str(int(can["TCP-NV"])), "FOREBAY_REQUIRE": "bpf"}
+    how = os.environ | {"FOREBAY_WAYS": ways, "FOREBAY_NV": str(int(can["struct_ops"])), "FOREBAY_REQUIRE": "bpf"}
     if of["faults_tries"]:
         how["FOREBAY_FAULTS"] = tries
     if of.get("deadline"):
@@ -284,7 +284,7 @@ def main(of):
         ladder(agent)
         marks(of, can)
         faults(of)
-        if can["TCP-NV"]:
+        if can["struct_ops"]:
             measure_nv(of)
         print("guest: passed", flush=True)
     except BaseException:

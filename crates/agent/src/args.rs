@@ -27,7 +27,7 @@ pub enum Verb {
     Watch(Watch),
     /// Record the machine's counters into a folder
     Record(Record),
-    /// Run a control law on this machine's signals: observe, dry-run or enforce
+    /// Run a control law on this machine's signals (observe, dry-run or enforce), and register a BPF congestion control
     Run(Run),
     /// Lift all throttles that a dead agent left
     Undo(Undo),

@@ -10,6 +10,7 @@ use forebay_units::{OneLine, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io;
 use std::path::Path;
 
@@ -36,10 +37,39 @@ pub struct Config {
     /// Cgroups that may be throttled.
     #[serde(default)]
     pub victim: Vec<Victim>,
-    /// Whether TCP-NV is registered as congestion control forebay_nv while the agent runs. Sockets choose it with TCP_CONGESTION.
-    /// Needs Linux 6.4 and mode enforce. Default: false.
+    /// BPF object file whose congestion control is registered while the agent runs, relative to this file. Sockets choose it with
+    /// TCP_CONGESTION. The simulator runs the same file. Needs Linux 6.4 and mode enforce.
+    #[serde(default)]
+    pub tcp_object: Option<String>,
+    /// Parameters of the object, as scenarios have them in transport.params: ops chooses among several congestion controls; others are global
+    /// variables that are const volatile.
+    #[serde(default)]
+    pub tcp_params: BTreeMap<String, ParamValue>,
+    /// Whether TCP-NV, an object that the agent brings along, is registered as congestion control forebay_nv. Default: false.
     #[serde(default)]
     pub tcp_nv: bool,
+}
+
+/// Value of a parameter of an object.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ParamValue {
+    /// A number.
+    Number(i64),
+    /// Whether it is set.
+    Flag(bool),
+    /// A text.
+    Text(String),
+}
+
+impl fmt::Display for ParamValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(of) => of.fmt(f),
+            Self::Flag(of) => of.fmt(f),
+            Self::Text(of) => f.write_str(of),
+        }
+    }
 }
 
 /// What the agent does.
@@ -175,7 +205,13 @@ pub fn load(path: &Path, own_core: bool) -> Result<Config, Failure> {
     let text = file::read(path, LONGEST)
         .and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other))
         .map_err(|error| Failure::Input(format!("{name} cannot be read: {error}")))?;
-    parse(&name, &text, own_core).map_err(Failure::Input)
+    let mut config = parse(&name, &text, own_core).map_err(Failure::Input)?;
+    let beside = |object: String| match path.parent() {
+        Some(folder) => folder.join(object).display().to_string(),
+        None => object,
+    };
+    config.tcp_object = config.tcp_object.map(beside);
+    Ok(config)
 }
 
 /// Checks a text. The error has one sentence for each thing to put right.
@@ -228,6 +264,13 @@ fn problems(config: &Config, own_core: bool) -> Vec<(String, String)> {
     }
     for (key, text) in settings::problems(&config.law.name, &config.law.params, config.every) {
         say(key, text);
+    }
+    if config.tcp_object.is_none() && !config.tcp_params.is_empty() {
+        say(
+            "tcp_params".into(),
+            "is for tcp_object, which is missing; write for instance tcp_object = \"cc.bpf.o\""
+                .into(),
+        );
     }
     for (i, nic) in config.nic.iter().enumerate() {
         let fits = !nic.name.is_empty()

@@ -258,15 +258,15 @@ fn act(root: &Root, machine: &Machine, found: &mut Vec<Finding>) {
     let btf = "/sys/kernel/btf/vmlinux";
     if machine.kernel < (6, 4) {
         let why = format!("needs Linux 6.4, this is {}", machine.release);
-        act.no("TCP-NV", why, Some("a later kernel".into()));
+        act.no("struct_ops", why, Some("a later kernel".into()));
     } else if !root.has(btf) {
         let remedy = "a kernel with CONFIG_DEBUG_INFO_BTF";
-        act.no("TCP-NV", format!("the kernel has no {btf}"), Some(remedy.into()));
+        act.no("struct_ops", format!("the kernel has no {btf}"), Some(remedy.into()));
     } else if !missing.is_empty() {
         let remedy = format!("setcap {missing}+ep forebay-agent");
-        act.no("TCP-NV", format!("this process lacks {missing}"), Some(remedy));
+        act.no("struct_ops", format!("this process lacks {missing}"), Some(remedy));
     } else {
-        act.yes("TCP-NV", format!("{btf}; nothing was registered"));
+        act.yes("struct_ops", format!("{btf}; nothing was registered"));
     }
     let Some(cgroups) = Cgroups::find(root) else {
         for name in ["cpu.max", "cgroup.freeze"] {

@@ -296,6 +296,31 @@ impl<'a> Btf<'a> {
         false
     }
 
+    /// The structure of this name.
+    pub fn structure(&self, name: &str) -> Option<u32> {
+        self.named(name, |kind| matches!(kind, Kind::Record { union: false, .. }))
+    }
+
+    /// The function of this name.
+    pub fn function(&self, name: &str) -> Option<u32> {
+        self.named(name, |kind| matches!(kind, Kind::Function(_)))
+    }
+
+    /// The first type of this name among those that fit.
+    pub(crate) fn named(&self, name: &str, fits: impl Fn(&Kind) -> bool) -> Option<u32> {
+        let of = |(_, of): &(u32, &Type)| fits(&of.kind) && self.is_name(of.name, name);
+        self.types().find(of).map(|(id, _)| id)
+    }
+
+    /// Arguments of the function that a member points to.
+    pub fn arguments(&self, member: &Member) -> Option<usize> {
+        let Kind::Pointer(to) = self.kind(self.plain(member.of)?) else { return None };
+        match self.kind(self.plain(*to)?) {
+            Kind::Prototype { arguments, .. } => Some(*arguments),
+            _ => None,
+        }
+    }
+
     /// Members of a structure or union, if it is one.
     pub fn members(&self, id: u32) -> Option<&[Member]> {
         match self.kind(self.plain(id)?) {
@@ -366,9 +391,53 @@ fn one(bytes: &[u8]) -> Option<(Type, usize)> {
     Some((Type { name, kind }, 3 + whole(words)?))
 }
 
+/// A section `.BTF` as the kernel takes it. It refuses variables, sections and functions that other objects define, and needs none of them, so
+/// that each becomes a `const void`, which nothing names.
+///
+/// # Errors
+/// If it is cut.
+pub fn for_kernel(bytes: &[u8]) -> Result<Vec<u8>, LoadError> {
+    const MODIFIED_VOID: [u32; 3] = [0, 10 << 24, 0];
+    let remade = || {
+        let header = u32_at(bytes, 4)? as usize;
+        let (from, len) = (u32_at(bytes, 8)? as usize, u32_at(bytes, 12)? as usize);
+        let (names, names_len) = (u32_at(bytes, 16)? as usize, u32_at(bytes, 20)? as usize);
+        let part = |from: usize, len: usize| {
+            let from = header.checked_add(from)?;
+            bytes.get(from..from.checked_add(len)?)
+        };
+        let (table, names) = (part(from, len)?, part(names, names_len)?);
+        let (mut types, mut at) = (Vec::with_capacity(table.len()), 0);
+        while at < table.len() {
+            let (_, words) = one(&table[at..])?;
+            let info = u32_at(table, at + 4)?;
+            let (variable, section, tag) = (14, 15, 17);
+            let refused = match info >> 24 & 31 {
+                12 => info & 0xffff == 2, // BTF_FUNC_EXTERN
+                kind => [variable, section, tag].contains(&kind),
+            };
+            match refused {
+                true => types.extend(MODIFIED_VOID.iter().flat_map(|word| word.to_le_bytes())),
+                false => types.extend(&table[at..at + 4 * words]),
+            }
+            at += 4 * words;
+        }
+        let mut all = vec![0x9f, 0xeb, 1, 0];
+        for word in [24, 0, types.len() as u32, types.len() as u32, names.len() as u32] {
+            all.extend(word.to_le_bytes());
+        }
+        all.extend(types);
+        all.extend(names);
+        Some(all)
+    };
+    remade().ok_or_else(|| LoadError::new("the type information (.BTF) is cut or damaged"))
+}
+
 /// Records of `.BTF.ext` about a section of code.
 #[derive(Clone, Debug, Default)]
 pub struct Extra {
+    /// First byte and type of each function.
+    pub functions: Vec<(u32, u32)>,
     /// Byte of the instruction, and what is said of it.
     pub lines: Vec<Line>,
     /// Fields and types that code names.
@@ -421,11 +490,13 @@ impl Extra {
             let from = header.checked_add(u32_at(bytes, at)? as usize)?;
             bytes.get(from..from.checked_add(u32_at(bytes, at + 4)? as usize)?)
         };
+        let functions = records::<2>(part(8)?, btf, section)?;
         let lines = records::<4>(part(16)?, btf, section)?;
         let relocations = records::<4>(part(24)?, btf, section)?;
         let line = |[at, file, text, place]: [u32; 4]| Line { at, file, text, line: place >> 10 };
         let relocation = |[at, of, path, kind]: [u32; 4]| CoreRelocation { at, of, path, kind };
         Some(Self {
+            functions: functions.into_iter().map(|[at, of]| (at, of)).collect(),
             lines: lines.into_iter().map(line).collect(),
             relocations: relocations.into_iter().map(relocation).collect(),
         })
@@ -460,4 +531,56 @@ fn records<const N: usize>(bytes: &[u8], btf: &Btf<'_>, section: &str) -> Option
         at = end;
     }
     Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A whole number, a structure of a field, a bit field and a field, a pointer, and a structure, as the kernel would have them.
+    fn made() -> Vec<u8> {
+        let names = b"\0int\0pair\0first\0bits\0last\0";
+        #[rustfmt::skip]
+        let types: [u32; 25] = [
+            1, 1 << 24, 4, 32, // int
+            5, 4 << 24 | 1 << 31 | 3, 12, // pair
+            10, 1, 0,
+            16, 1, 3 << 24 | 32,
+            21, 1, 64,
+            0, 2 << 24, 1, // a pointer
+            10, 4 << 24 | 1, 4, // first
+            16, 1, 0,
+        ];
+        let len = size_of_val(&types) as u32;
+        let mut bytes = vec![0x9f, 0xeb, 1, 0];
+        for word in [24, 0, len, len, names.len() as u32] {
+            bytes.extend(u32::to_le_bytes(word));
+        }
+        types.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
+        bytes.extend(names);
+        bytes
+    }
+
+    #[test]
+    fn a_structure_is_found_by_name_with_its_fields() {
+        let bytes = made();
+        let types = Btf::read(&bytes).expect("it is whole");
+        let pair = types.structure("pair").expect("it is there");
+        let members = types.members(pair).expect("it has members").iter();
+        let members: Vec<_> = members.map(|of| (types.member_name(of), of.bit, of.bits)).collect();
+        assert_eq!(members, [("first", 0, 0), ("bits", 32, 3), ("last", 64, 0)]);
+        assert_eq!((pair, types.size(pair), types.structure("first")), (2, Some(12), Some(4)));
+        assert_eq!((types.structure("int"), types.structure("other")), (None, None));
+    }
+
+    /// No variable, section or tag here: the kernel gets what the object has.
+    #[test]
+    fn types_without_variables_reach_the_kernel_as_they_are() {
+        let bytes = made();
+        assert_eq!(for_kernel(&bytes).as_deref(), Ok(&bytes[..]));
+        for cut in 0..bytes.len() {
+            let _ = for_kernel(&bytes[..cut]);
+        }
+        assert!(for_kernel(&bytes[..40]).is_err());
+    }
 }

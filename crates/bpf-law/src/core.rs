@@ -32,6 +32,8 @@ pub(crate) struct Field {
     pub resizable: bool,
     /// Of a bit field, its first bit in the object.
     pub local_bit: Option<u64>,
+    /// First bit of the field here.
+    pub bit: u64,
 }
 
 /// The first byte of a field.
@@ -118,7 +120,7 @@ fn same(target: &Btf<'_>, name: &str, kind: &Kind) -> Option<u32> {
     if name.is_empty() {
         return None;
     }
-    target.types().find(|(id, of)| alike(&of.kind) && target.name(*id) == name).map(|(id, _)| id)
+    target.named(name, alike)
 }
 
 /// A step on the way to a field.
@@ -182,10 +184,8 @@ fn field(target: &Btf<'_>, root: &str, way: &FieldPath, kind: u32) -> PatchedVal
             PatchedValue::Missing(written(root, &way.steps))
         }
     };
-    let record = target.types().find(|(id, of)| {
-        matches!(of.kind, Kind::Record { .. } | Kind::Typedef(_)) && target.name(*id) == root
-    });
-    let Some((root_id, _)) = record.filter(|_| !root.is_empty()) else { return missing() };
+    let record = target.named(root, |kind| matches!(kind, Kind::Record { .. } | Kind::Typedef(_)));
+    let Some(root_id) = record.filter(|_| !root.is_empty()) else { return missing() };
     let mut id = root_id;
     let (mut bit, mut bits) = (0u64, 0u32);
     for (nth, step) in way.steps.iter().enumerate() {
@@ -244,7 +244,10 @@ fn field(target: &Btf<'_>, root: &str, way: &FieldPath, kind: u32) -> PatchedVal
     let local = if bits > 0 { unit } else { way.local };
     let local_bit = (bits > 0).then_some(way.bit);
     let root = root.to_string();
-    PatchedValue::Value(value, Some(Field { root, at, size: unit, local, resizable, local_bit }))
+    PatchedValue::Value(
+        value,
+        Some(Field { root, at, size: unit, local, resizable, local_bit, bit }),
+    )
 }
 
 /// The member of this name, also in members without a name: its first bit, its bits if it is a bit field, its type.

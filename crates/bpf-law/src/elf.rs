@@ -92,6 +92,9 @@ const RELOCATIONS: u32 = 9; // SHT_REL
 const BPF: usize = 247; // EM_BPF
 const CODE: u64 = 4; // SHF_EXECINSTR
 
+/// Names of maps, by the instruction that names them.
+pub type NamedMaps<'a> = Vec<(usize, &'a str)>;
+
 impl<'a> Elf<'a> {
     /// Reads an object file.
     ///
@@ -176,6 +179,23 @@ impl<'a> Elf<'a> {
     /// The section of this name.
     pub fn section(&self, name: &str) -> Option<&Section<'a>> {
         self.sections.iter().find(|section| section.name == name)
+    }
+
+    /// Instructions of a section of code, and the maps that they name. Source registers say that they are maps. `None`: there is no such
+    /// section, or it names something else.
+    pub fn program(&self, name: &str) -> Option<(Vec<u64>, NamedMaps<'a>)> {
+        let section = self.sections.iter().position(|of| of.name == name)?;
+        let words = self.sections[section].data.as_chunks::<8>().0;
+        let mut words: Vec<_> = words.iter().map(|word| u64::from_le_bytes(*word)).collect();
+        let mut names = Vec::new();
+        for of in self.relocations(section) {
+            let at = usize::try_from(of.at / 8).ok()?;
+            let (word, symbol) = (words.get_mut(at)?, self.symbols.get(of.symbol)?);
+            (of.kind == R_BPF_64_64 && *word & 0xff == 0x18).then_some(())?;
+            *word = *word & !0xf000 | 1 << 12; // BPF_PSEUDO_MAP_FD
+            names.push((at, symbol.name));
+        }
+        Some((words, names))
     }
 
     /// Relocations of a section.

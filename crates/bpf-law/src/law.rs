@@ -114,16 +114,7 @@ fn parameters(loaded: &LoadedObject) -> &'static [ParamInfo] {
     let variable = |of: &Variable| ParamInfo {
         name: of.name.clone().leak(),
         doc: "Global variable of the object, `const volatile`.",
-        range: match (of.signed, of.bytes) {
-            (false, 1) => "a whole number of 8 bits",
-            (false, 2) => "a whole number of 16 bits",
-            (false, 4) => "a whole number of 32 bits",
-            (false, _) => "a whole number of 64 bits",
-            (true, 1) => "a whole number of 8 bits with a sign",
-            (true, 2) => "a whole number of 16 bits with a sign",
-            (true, 4) => "a whole number of 32 bits with a sign",
-            (true, _) => "a whole number of 64 bits with a sign",
-        },
+        range: of.range(),
         source: "the object",
     };
     let all: Vec<_> = [hz, ops].into_iter().chain(variables.iter().map(variable)).collect();
@@ -176,20 +167,7 @@ impl Program for BpfLaw {
             }
             _ => {
                 let of = self.object.variables.iter().find(|of| of.name == name)?;
-                let value = match of.signed {
-                    true => text.parse::<i64>().ok().map(|value| value as u64),
-                    false => text.parse::<u64>().ok().or(match text {
-                        "true" => Some(1),
-                        "false" => Some(0),
-                        _ => None,
-                    }),
-                };
-                let low = if of.bytes == 8 { !0 } else { (1 << (8 * of.bytes)) - 1 };
-                let whole = |value: &u64| {
-                    let back = if of.signed { sign(*value, of.bytes) } else { value & low };
-                    back == *value
-                };
-                let Some(value) = value.filter(whole) else { return Some(false) };
+                let Some(value) = of.value(text) else { return Some(false) };
                 let image = Arc::make_mut(&mut self.image);
                 image.data[of.data].bytes[of.at..of.at + of.bytes]
                     .copy_from_slice(&value.to_le_bytes()[..of.bytes]);

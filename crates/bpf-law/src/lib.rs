@@ -1,7 +1,8 @@
 //! BPF congestion controls as flow laws: the object file that Linux loads (`struct_ops`, `tcp_congestion_ops`) runs in the simulator.
 //!
 //! [`elf`] and [`btf`] read the object, `core` places fields by name in the kernel of [`mirror`], `load` joins code and data into an image, the
-//! machine runs it, and [`BpfLaw`] is the law over the callbacks of [`forebay_laws::kernel`].
+//! machine runs it, and [`BpfLaw`] is the law over the callbacks of [`forebay_laws::kernel`]. [`deployment`] links the same object for a kernel
+//! that runs.
 //!
 //! Invariant: no `unsafe`, no host address in a program, no unchecked access, no panic on any object. What a program does depends on its
 //! object, its parameters and the events alone.
@@ -10,6 +11,7 @@ mod address;
 pub mod btf;
 mod calls;
 mod core;
+pub mod deployment;
 pub mod elf;
 mod errno;
 mod image;

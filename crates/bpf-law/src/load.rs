@@ -9,7 +9,7 @@ use crate::address::region;
 use crate::btf::{Btf, Extra, Kind};
 use crate::calls::{HELPERS, KFUNCS};
 use crate::core::{self, PatchedValue};
-use crate::elf::{Elf, R_BPF_64_32, R_BPF_64_64, R_BPF_64_ABS64, SymbolKind};
+use crate::elf::{Elf, R_BPF_64_32, R_BPF_64_64, R_BPF_64_ABS64, Symbol, SymbolKind};
 use crate::image::{Data, Function, Image, SourceLine};
 use crate::instruction::{ALU, ALU64, Instruction, LDX, Op, Raw, ST, STX, decode};
 use crate::maps::{MAX_MAP_BYTES, MAX_MAPS, MapInfo, MapKind};
@@ -59,6 +59,40 @@ pub(crate) struct Variable {
     pub at: usize,
     pub bytes: usize,
     pub signed: bool,
+}
+
+impl Variable {
+    /// The value that a text gives it, if it fits.
+    pub(crate) fn value(&self, text: &str) -> Option<u64> {
+        let value = match self.signed {
+            true => text.parse::<i64>().ok().map(|value| value as u64),
+            false => text.parse::<u64>().ok().or(match text {
+                "true" => Some(1),
+                "false" => Some(0),
+                _ => None,
+            }),
+        };
+        let unused = 64 - 8 * self.bytes as u32;
+        let whole = |value: &u64| match self.signed {
+            true => ((value << unused) as i64 >> unused) as u64 == *value,
+            false => value << unused >> unused == *value,
+        };
+        value.filter(whole)
+    }
+
+    /// What values it takes.
+    pub(crate) const fn range(&self) -> &'static str {
+        match (self.signed, self.bytes) {
+            (false, 1) => "a whole number of 8 bits",
+            (false, 2) => "a whole number of 16 bits",
+            (false, 4) => "a whole number of 32 bits",
+            (false, _) => "a whole number of 64 bits",
+            (true, 1) => "a whole number of 8 bits with a sign",
+            (true, 2) => "a whole number of 16 bits with a sign",
+            (true, 4) => "a whole number of 32 bits with a sign",
+            (true, _) => "a whole number of 64 bits with a sign",
+        }
+    }
 }
 
 /// An object after loading.
@@ -205,28 +239,9 @@ impl Loader {
 
     /// Sections of global variables.
     fn data(&mut self, elf: &Elf<'_>, places: &mut Places) -> Result<(), LoadError> {
-        let mut total = 0u64;
-        for (nth, section) in elf.sections.iter().enumerate() {
-            let kind = [".rodata", ".data", ".bss"].into_iter().find(|kind| {
-                let rest = section.name.strip_prefix(kind);
-                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-            });
-            let Some(kind) = kind.filter(|_| !section.code) else { continue };
-            total = total.saturating_add(section.size);
-            if total > MAX_MAP_BYTES {
-                return Err(LoadError::new("the object has more than 16 MB of global variables"));
-            }
-            if elf.relocations(nth).next().is_some() {
-                return Err(LoadError::new(format!(
-                    "a variable in {} begins as an address, which has no meaning here",
-                    section.name
-                )));
-            }
-            let mut bytes = section.data.to_vec();
-            bytes.resize(section.size as usize, 0);
+        for (nth, data) in global_variables(elf)? {
             places.data.insert(nth, self.image.data.len());
-            let writable = kind != ".rodata";
-            self.image.data.push(Data { name: section.name.to_string(), bytes, writable });
+            self.image.data.push(data);
         }
         Ok(())
     }
@@ -622,20 +637,7 @@ impl Loader {
             let Some(data) = data.copied().filter(|nth| !self.image.data[*nth].writable) else {
                 continue;
             };
-            let Some(of) = btf.variable(symbol.name).filter(|of| btf.is_volatile(*of)) else {
-                continue;
-            };
-            let signed = match btf.plain(of).map(|of| btf.kind(of)) {
-                Some(Kind::Int { signed, .. }) => *signed,
-                Some(Kind::Enum { .. }) => false,
-                _ => continue,
-            };
-            let (at, bytes) = (symbol.value as usize, btf.size(of).unwrap_or(0) as usize);
-            let inside =
-                at.checked_add(bytes).is_some_and(|end| end <= self.image.data[data].bytes.len());
-            if inside && matches!(bytes, 1 | 2 | 4 | 8) {
-                found.push(Variable { name: symbol.name.to_string(), data, at, bytes, signed });
-            }
+            found.extend(parameter(btf, symbol, data, self.image.data[data].bytes.len()));
         }
         found.sort_by_key(|of| (of.data, of.at));
         found
@@ -702,6 +704,52 @@ impl Loader {
         }
         Ok(())
     }
+}
+
+/// Sections of global variables, by their number.
+pub(crate) fn global_variables(elf: &Elf<'_>) -> Result<Vec<(usize, Data)>, LoadError> {
+    let (mut found, mut total) = (Vec::new(), 0u64);
+    for (nth, section) in elf.sections.iter().enumerate() {
+        let kind = [".rodata", ".data", ".bss"].into_iter().find(|kind| {
+            let rest = section.name.strip_prefix(kind);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        });
+        let Some(kind) = kind.filter(|_| !section.code) else { continue };
+        total = total.saturating_add(section.size);
+        if total > MAX_MAP_BYTES {
+            return Err(LoadError::new("the object has more than 16 MB of global variables"));
+        }
+        if elf.relocations(nth).next().is_some() {
+            return Err(LoadError::new(format!(
+                "a variable in {} begins as an address, which has no meaning here",
+                section.name
+            )));
+        }
+        let mut bytes = section.data.to_vec();
+        bytes.resize(section.size as usize, 0);
+        let writable = kind != ".rodata";
+        found.push((nth, Data { name: section.name.to_string(), bytes, writable }));
+    }
+    Ok(found)
+}
+
+/// A variable among constants of so many bytes, if it is a parameter: `const volatile`, and a whole number.
+pub(crate) fn parameter(
+    btf: &Btf<'_>,
+    symbol: &Symbol<'_>,
+    data: usize,
+    len: usize,
+) -> Option<Variable> {
+    let of = btf.variable(symbol.name).filter(|of| btf.is_volatile(*of))?;
+    let signed = match btf.kind(btf.plain(of)?) {
+        Kind::Int { signed, .. } => *signed,
+        Kind::Enum { .. } => false,
+        _ => return None,
+    };
+    let (at, bytes) = (symbol.value as usize, btf.size(of).unwrap_or(0) as usize);
+    let inside = at.checked_add(bytes).is_some_and(|end| end <= len);
+    let name = symbol.name.to_string();
+    (inside && matches!(bytes, 1 | 2 | 4 | 8)).then_some(Variable { name, data, at, bytes, signed })
 }
 
 /// Lets a load or store have the size of the field here, or shifts a bit field to where the object looks for it. The name of the field's
@@ -806,7 +854,7 @@ fn code_of_callbacks(elf: &Elf<'_>) -> BTreeSet<usize> {
 const LICENSES: [&str; 6] =
     ["GPL", "GPL v2", "GPL and additional rights", "Dual BSD/GPL", "Dual MIT/GPL", "Dual MPL/GPL"];
 
-fn license(section: Option<&[u8]>) -> Result<(), LoadError> {
+pub(crate) fn license(section: Option<&[u8]>) -> Result<&str, LoadError> {
     let wanted = "write for instance char _license[] SEC(\"license\") = \"GPL\";";
     let Some(bytes) = section else {
         return Err(LoadError::new(format!(
@@ -815,7 +863,7 @@ fn license(section: Option<&[u8]>) -> Result<(), LoadError> {
     };
     let text = crate::elf::text(bytes, 0).unwrap_or("");
     if LICENSES.contains(&text) {
-        return Ok(());
+        return Ok(text);
     }
     let shown: String = text.chars().filter(|of| !of.is_control()).take(40).collect();
     Err(LoadError::new(format!(
@@ -823,12 +871,24 @@ fn license(section: Option<&[u8]>) -> Result<(), LoadError> {
     )))
 }
 
+/// A map as its object declares it. Numbers of types are 0 where it names none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct MapDeclaration {
+    pub kind: u32,
+    pub key: u32,
+    pub value: u32,
+    pub entries: u32,
+    pub flags: u32,
+    pub key_type: u32,
+    pub value_type: u32,
+}
+
 /// A map that is defined by types: `__uint` is the length of an array, `__type` what a pointer points to.
-fn map(btf: &Btf<'_>, name: &str) -> Result<MapInfo, LoadError> {
+pub(crate) fn declaration(btf: &Btf<'_>, name: &str) -> Result<MapDeclaration, LoadError> {
     let wrong = |what: &str| LoadError::new(format!("map {name}: {what}"));
     let of = btf.variable(name).and_then(|of| btf.members(of));
     let of = of.ok_or_else(|| wrong("it is not defined by types"))?;
-    let (mut kind, mut key, mut value, mut entries) = (0, 0, 0, 0);
+    let mut found = MapDeclaration::default();
     for member in of {
         let plain = btf.plain(member.of).map(|of| btf.kind(of));
         let number = || match plain {
@@ -838,18 +898,18 @@ fn map(btf: &Btf<'_>, name: &str) -> Result<MapInfo, LoadError> {
             },
             _ => None,
         };
-        let size = || match plain {
-            Some(Kind::Pointer(to)) => btf.size(*to).and_then(|size| u32::try_from(size).ok()),
+        let sized = || match plain {
+            Some(Kind::Pointer(to)) => Some((u32::try_from(btf.size(*to)?).ok()?, *to)),
             _ => None,
         };
         let known = match btf.member_name(member) {
-            "type" => number().map(|of| kind = of),
-            "max_entries" => number().map(|of| entries = of),
-            "key_size" => number().map(|of| key = of),
-            "value_size" => number().map(|of| value = of),
-            "key" => size().map(|of| key = of),
-            "value" => size().map(|of| value = of),
-            "map_flags" => number().map(|_| ()),
+            "type" => number().map(|of| found.kind = of),
+            "max_entries" => number().map(|of| found.entries = of),
+            "key_size" => number().map(|of| found.key = of),
+            "value_size" => number().map(|of| found.value = of),
+            "key" => sized().map(|of| (found.key, found.key_type) = of),
+            "value" => sized().map(|of| (found.value, found.value_type) = of),
+            "map_flags" => number().map(|of| found.flags = of),
             "pinning" => Some(()), // nothing outlives a run
             other => return Err(wrong(&format!("{other} is not supported here"))),
         };
@@ -857,6 +917,13 @@ fn map(btf: &Btf<'_>, name: &str) -> Result<MapInfo, LoadError> {
             return Err(wrong("it is damaged"));
         }
     }
+    Ok(found)
+}
+
+/// A map of the simulator.
+fn map(btf: &Btf<'_>, name: &str) -> Result<MapInfo, LoadError> {
+    let wrong = |what: &str| LoadError::new(format!("map {name}: {what}"));
+    let MapDeclaration { kind, key, value, entries, .. } = declaration(btf, name)?;
     let kind = MapKind::of(kind).map_err(|kind| {
         wrong(&format!("a map of type {kind} is not here; array, hash, lru_hash, their kinds per CPU and sk_storage are"))
     })?;

@@ -3,7 +3,7 @@
 //! Source: `net/ipv4/bpf_tcp_ca.c`, `tcp_cong.c` (`tcp_validate_congestion_control`, `tcp_register_congestion_control`).
 
 use crate::LoadError;
-use crate::btf::{Btf, Kind};
+use crate::btf::Btf;
 use crate::elf::{Elf, R_BPF_64_ABS64, SymbolKind};
 
 /// A callback, in the order of Linux 6.12.
@@ -90,11 +90,12 @@ impl Operations {
 
     /// Names of its callbacks, in the kernel's order.
     pub(crate) fn names(&self) -> impl Iterator<Item = &'static str> {
-        NAMES
-            .into_iter()
-            .zip(self.callbacks)
-            .filter(|(_, entry)| entry.is_some())
-            .map(|(name, _)| name)
+        self.named_entries().map(|(name, _)| name)
+    }
+
+    /// Names and first instructions of its callbacks, in the kernel's order.
+    pub(crate) fn named_entries(&self) -> impl Iterator<Item = (&'static str, usize)> {
+        NAMES.into_iter().zip(self.callbacks).filter_map(|(name, entry)| Some((name, entry?)))
     }
 }
 
@@ -200,7 +201,7 @@ pub(crate) fn read(
                             }
                         }
                         if name == "cong_control" {
-                            operations.long_control = arguments(btf, member.of) != Some(2);
+                            operations.long_control = btf.arguments(member) != Some(2);
                         }
                     }
                     (name, None) if value.iter().any(|byte| *byte != 0) => {
@@ -221,15 +222,6 @@ pub(crate) fn read(
         ));
     }
     Ok(found)
-}
-
-/// Arguments of the function that a member points to.
-fn arguments(btf: &Btf<'_>, of: u32) -> Option<usize> {
-    let Kind::Pointer(to) = btf.kind(btf.plain(of)?) else { return None };
-    match btf.kind(btf.plain(*to)?) {
-        Kind::Prototype { arguments, .. } => Some(*arguments),
-        _ => None,
-    }
 }
 
 /// Why the kernel refuses operations.

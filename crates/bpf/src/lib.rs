@@ -8,12 +8,8 @@
 /// Marks arriving packets while a lease lasts: `echo.bpf.c`, whose maps are those of `forebay_abi`. Sections `tc` and `cgroup`.
 pub const ECHO: &[u8] = include_bytes!("../obj/echo.bpf.o");
 
-/// TCP-NV as a congestion control of the kernel: `nv.bpf.c` over `nv.h`. A section `struct_ops/FUNCTION` for each of [`NV_FUNCTIONS`].
+/// TCP-NV as a congestion control of the kernel: `nv.bpf.c` over `nv.h`.
 pub const NV: &[u8] = include_bytes!("../obj/nv.bpf.o");
-
-/// Functions of `struct tcp_congestion_ops` that [`NV`] has.
-pub const NV_FUNCTIONS: [&str; 6] =
-    ["init", "ssthresh", "undo_cwnd", "set_state", "pkts_acked", "cong_avoid"];
 
 /// Reno: `reno.bpf.c`.
 pub const RENO: &[u8] = include_bytes!("../obj/reno.bpf.o");

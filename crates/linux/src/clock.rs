@@ -1,6 +1,6 @@
 //! The clock of the agent: CLOCK_BOOTTIME, which also runs while the machine sleeps, from zero at the start.
 
-use rustix::time::{ClockId, clock_gettime};
+use rustix::time::{ClockId, clock_getres, clock_gettime};
 use std::time::Duration;
 
 /// Nanoseconds since the clock was made.
@@ -24,6 +24,13 @@ impl Clock {
 /// Nanoseconds of CLOCK_BOOTTIME, which programs in the kernel read as well.
 pub fn boot_ns() -> u64 {
     boot_time().as_nanos() as u64
+}
+
+/// Ticks of the kernel's clock per second (`CONFIG_HZ`): its coarse clocks have the resolution of one.
+pub fn ticks_per_second() -> u32 {
+    let tick = clock_getres(ClockId::MonotonicCoarse);
+    let ns = (tick.tv_sec.unsigned_abs() * 1_000_000_000 + tick.tv_nsec.unsigned_abs()).max(1);
+    ((1_000_000_000 + ns / 2) / ns) as u32
 }
 
 fn boot_time() -> Duration {

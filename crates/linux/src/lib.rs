@@ -30,6 +30,6 @@ pub mod resctrl;
 mod root;
 mod shared;
 
-pub use clock::{Clock, boot_ns};
+pub use clock::{Clock, boot_ns, ticks_per_second};
 pub use root::Root;
 pub use shared::Shared;

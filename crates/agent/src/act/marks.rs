@@ -11,23 +11,14 @@ use super::plan::Marking;
 use super::unmark::name;
 use crate::config;
 use forebay_abi::{COUNTS, Outcome, WHOLE, ecn, lease};
+use forebay_bpf_law::elf::Elf;
 use forebay_linux::boot_ns;
-use forebay_linux::bpf::{CongestionControl, Hook, Link, Object, Program, Words};
+use forebay_linux::bpf::{Hook, Link, Program, Words, with_maps};
 use forebay_linux::{Root, Shared, netlink};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-
-/// TCP-NV in the kernel, under the name that sockets choose it by.
-pub const NV: &str = "forebay_nv";
-
-/// Registers TCP-NV for as long as the result lives. The error is a sentence.
-pub fn tcp_nv(root: &Root) -> Result<CongestionControl, String> {
-    let object = Object::of(forebay_bpf::NV).ok_or("this program holds no such object")?;
-    CongestionControl::register(root, &object, &forebay_bpf::NV_FUNCTIONS, NV)
-        .map_err(refuse(&format!("register {NV}")))
-}
 
 /// How long the lease of a self-test lasts.
 const TEST_NS: u64 = 60_000_000_000;
@@ -100,6 +91,17 @@ fn refuse(what: &str) -> impl Fn(io::Error) -> String {
     move |error| format!("cannot {what}: {error}")
 }
 
+/// Instructions of a section of the object, with its maps.
+fn code_of(section: &str, maps: [(&str, &Words); 2]) -> Option<Vec<u64>> {
+    let (code, names) = Elf::read(forebay_bpf::ECHO).ok()?.program(section)?;
+    let of = |(at, name): (usize, &str)| {
+        let (_, map) = maps.iter().find(|(of, _)| *of == name)?;
+        Some((at, map.as_fd()))
+    };
+    let maps = names.into_iter().map(of).collect::<Option<Vec<_>>>()?;
+    Some(with_maps(&code, &maps))
+}
+
 impl Echo {
     fn begin<W: Write>(
         root: &Root,
@@ -114,10 +116,9 @@ impl Echo {
             config::Echo::Cgroup => (Hook::Cgroup, "cgroup"),
             _ => (Hook::Interface, "tc"),
         };
-        let object = Object::of(forebay_bpf::ECHO).ok_or("this program holds no such object")?;
-        let maps = [("lease", &lease), ("counts", &counts)];
-        let program = Program::load(&object, section, (hook, &name), &maps)
-            .map_err(refuse("load the program"))?;
+        let code = code_of(section, [("lease", &lease), ("counts", &counts)])
+            .ok_or("this program holds no such object")?;
+        let program = Program::load(&code, (hook, &name)).map_err(refuse("load the program"))?;
         let shared = Shared::of(&lease, lease::WORDS).map_err(refuse("map the lease"))?;
         let counts =
             Shared::of(&counts, COUNTS * cpus as usize).map_err(refuse("map the counters"))?;

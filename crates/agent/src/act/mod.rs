@@ -2,6 +2,7 @@
 
 pub mod actuators;
 pub mod claims;
+pub mod controls;
 pub mod inside;
 pub mod journal;
 pub mod marks;

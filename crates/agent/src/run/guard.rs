@@ -17,9 +17,10 @@ use super::watched;
 use super::{show, sink};
 use crate::act::actuators;
 use crate::act::claims::Claims;
+use crate::act::controls;
 use crate::act::inside::OwnCgroups;
 use crate::act::journal::{self, Journal};
-use crate::act::marks::{self, Counters, Echoes};
+use crate::act::marks::{Counters, Echoes};
 use crate::act::plan;
 use crate::act::plan::Marking;
 use crate::act::undoings::{Cause, Undoings};
@@ -29,7 +30,6 @@ use crate::law::status::Status;
 use crate::metrics::RunningAgent;
 use crate::sense::inputs::Input;
 use forebay_linux::board::Board;
-use forebay_linux::bpf::CongestionControl;
 use forebay_linux::{Clock, boot_ns, process};
 use std::fs::File;
 use std::io::Write;
@@ -140,9 +140,9 @@ fn once(
 ) -> Result<(Shower, End), Failure> {
     let names: Vec<_> = stacks.iter().map(|(name, _)| name.clone()).collect();
     let markings = plan::markings(job.root, job.config, &names)?;
-    if job.plan.actuators.is_empty() && markings.is_empty() && !job.config.tcp_nv {
+    if job.plan.actuators.is_empty() && markings.is_empty() && job.controls.is_empty() {
         return Err(Failure::Input(
-            "victim: there is none, and no nic has an echo: there is nothing to enforce; write a [[victim]], or echo = \"tcx\" for a nic".into(),
+            "victim: there is none, no nic has an echo, and there is no tcp_object: there is nothing to enforce; write a [[victim]], or echo = \"tcx\" for a nic".into(),
         ));
     }
     let _claims = Claims::take(job.root, job.config)?;
@@ -198,7 +198,6 @@ struct GuardedLoop {
     presence: Presence,
     behind: Vec<Option<usize>>, // the stack of each interface
     echoes: Echoes,
-    nv: Option<CongestionControl>,
     inside: OwnCgroups,
     shown: Shower,
 }
@@ -241,8 +240,15 @@ fn prepare(
     });
     let echoes = Echoes::begin(root, journal, markings)
         .map_err(|why| Failure::Run(format!("nothing is marked, so nothing is enforced: {why}")))?;
-    let nv = if config.tcp_nv { Some(marks::tcp_nv(root)) } else { None };
-    let nv = nv.transpose().map_err(|why| Failure::Run(format!("tcp_nv: {why}")))?;
+    let controls = controls::register(root, job.controls, anew)
+        .map_err(|why| Failure::Run(format!("nothing is enforced: {why}")))?;
+    for of in &controls {
+        failure::data(&format!(
+            "{} is registered; sockets choose it with TCP_CONGESTION\n",
+            of.name
+        ))?;
+        events.add(boot_ns(), &format!("guard registered {}", of.name));
+    }
     let (names, inputs): (Vec<_>, Vec<_>) = stacks.into_iter().unzip();
     let logs = match &args.out {
         Some(out) if !anew => sink::files(out, &names)?,
@@ -261,6 +267,7 @@ fn prepare(
         files: files.collect::<Result<_, _>>()?,
         logs,
         leases: leases.collect::<Result<_, _>>().map_err(failed("share a lease"))?,
+        controls: controls.into_iter().map(|of| of.link.into()).collect(),
     };
     let ns = |of| duration(of).as_nanos() as u64;
     let times = (ns(config.every), ns(config.deadline), args.core);
@@ -309,19 +316,7 @@ fn prepare(
     watch.set(watched::DEADLINE, times.1);
     watch.beat();
     orders.send(&link, &with).map_err(failed("hand the loop its orders"))?;
-    Ok(GuardedLoop {
-        child,
-        watched,
-        link,
-        board,
-        watch,
-        presence,
-        behind,
-        echoes,
-        nv,
-        inside,
-        shown,
-    })
+    Ok(GuardedLoop { child, watched, link, board, watch, presence, behind, echoes, inside, shown })
 }
 
 /// Watches the loop until it ends or is ended. It is dead when this comes back.
@@ -340,7 +335,6 @@ fn watch(
         mut presence,
         behind,
         echoes,
-        nv,
         inside,
         mut shown,
     } = of;
@@ -400,8 +394,8 @@ fn watch(
     };
     let asked = matches!(end, End::Asked | End::Anew(_));
     watch.set(watched::ASKED, asked.into());
-    drop((echoes, nv)); // marks end, and no more sockets choose TCP-NV
-    drop(link); // the loop lifts everything and ends
+    drop(echoes); // marks end
+    drop(link); // the loop lifts everything and ends, and with it congestion controls
     let asked = asked && process::ended(&watched, END);
     if !asked {
         let _ = child.kill();

@@ -80,6 +80,7 @@ pub fn hold() -> Result<(), Failure> {
         controller.end();
         controller.status().publish(&with.board);
     });
+    drop(with.controls); // no more sockets choose them
     let cause = match &end {
         End { whole: false, .. } => "law_failed",
         _ if !guarded => "guard_silent",

@@ -1,5 +1,6 @@
 //! The job of a run: its configuration, law and plan, the counters that it reads, and whether the machine has all of them.
 
+use crate::act::controls::Control;
 use crate::act::journal::Kind;
 use crate::act::plan::{self, Plan};
 use crate::args;
@@ -31,6 +32,8 @@ pub struct Job<'a> {
     pub law: &'a HostParams,
     /// What levels write.
     pub plan: &'a Plan,
+    /// Congestion controls to register.
+    pub controls: &'a [Control],
     /// When it ends by itself.
     pub until: Duration,
     /// Set by an interrupt.
@@ -41,6 +44,7 @@ impl Job<'_> {
     /// The counters of each stack, by name.
     pub fn inputs(&self) -> Result<Vec<(String, Input)>, Failure> {
         match &self.args.signals {
+            None if self.only_registers() => Ok(Vec::new()),
             None => plan::stacks(self.root, self.config, self.law),
             Some(path) => {
                 let file = file::open(path).map_err(|error| {
@@ -49,6 +53,11 @@ impl Job<'_> {
                 Ok(vec![("signals".into(), Input::File(file))])
             }
         }
+    }
+
+    /// Whether there is nothing but congestion controls: then no law runs, and no counter is needed.
+    fn only_registers(&self) -> bool {
+        !self.controls.is_empty() && self.config.nic.is_empty() && self.config.victim.is_empty()
     }
 
     /// Whether a start would find all that the configuration names.

@@ -19,6 +19,7 @@ mod sink;
 pub mod state;
 mod watched;
 
+use crate::act::controls;
 use crate::act::plan::{self, Plan};
 use crate::args;
 use crate::config::{self, Config, Mode};
@@ -53,6 +54,7 @@ pub fn run(args: &args::Run) -> Result<(), Failure> {
     if let Some(core) = args.core {
         may_have(core, config.every)?;
     }
+    let controls = controls::read(&config)?;
     let state = match mode {
         Mode::Enforce => Some(State::begin(&args.state, &root)?),
         Mode::Observe | Mode::DryRun => None,
@@ -66,11 +68,16 @@ pub fn run(args: &args::Run) -> Result<(), Failure> {
         mode,
         law: &law,
         plan: &Plan::default(),
+        controls: &controls,
         until: args.time.map_or(Duration::MAX, duration),
         stop: &stop,
     };
     let (plan, stacks) = opened(&job)?;
     let job = Job { plan: &plan, ..job };
+    if mode == Mode::DryRun {
+        let said = controls::judge(&root, &controls).map_err(Failure::Run)?;
+        said.iter().for_each(|text| failure::note(text));
+    }
     match state {
         Some(state) => guard::enforce(&job, state, stacks),
         None => alone(&job, stacks),
@@ -152,7 +159,7 @@ fn attended(
     (stacks, anew): (Vec<(String, Input)>, bool),
     serving: &mut Option<Arc<Mutex<RunningAgent>>>,
 ) -> Result<(Status, u64, Vec<String>), Failure> {
-    let Job { args, root, config, law, plan, mode, until, stop } = *job;
+    let Job { args, root, config, law, plan, mode, until, stop, .. } = *job;
     let (names, inputs): (Vec<_>, Vec<_>) = stacks.into_iter().unzip();
     let (laws, mut logs, mut writer) = (vec![law.clone(); names.len()], Vec::new(), None);
     let laws = if mode == Mode::Observe { Vec::new() } else { laws };

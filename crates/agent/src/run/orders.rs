@@ -44,6 +44,8 @@ pub struct Orders {
     pub victims: Vec<String>,
     /// How many descriptors say in which cgroup guard and loop are.
     pub inside: usize,
+    /// How many congestion controls there are.
+    pub controls: usize,
 }
 
 /// What comes with the message.
@@ -65,6 +67,8 @@ pub struct Descriptors {
     pub logs: Vec<File>,
     /// The leases.
     pub leases: Vec<OwnedFd>,
+    /// Links of congestion controls, which are registered as long as the loop has them.
+    pub controls: Vec<OwnedFd>,
 }
 
 impl Orders {
@@ -92,6 +96,7 @@ impl Orders {
             logs: with.logs.len(),
             victims: victims.into(),
             inside: with.inside.len(),
+            controls: with.controls.len(),
         }
     }
 
@@ -112,7 +117,7 @@ impl Orders {
         descriptors.extend(with.inside.iter().map(AsFd::as_fd));
         descriptors.extend(with.inputs.iter().flat_map(Input::descriptors));
         descriptors.extend(with.files.iter().chain(&with.logs).map(AsFd::as_fd));
-        descriptors.extend(with.leases.iter().map(AsFd::as_fd));
+        descriptors.extend(with.leases.iter().chain(&with.controls).map(AsFd::as_fd));
         process::send(link, &serde_json::to_vec(self)?, &descriptors)
     }
 
@@ -138,11 +143,13 @@ impl Orders {
             let inputs = orders.stacks.iter().map(&mut input).collect::<Option<Vec<_>>>()?;
             let files: Vec<_> = rest.by_ref().take(orders.files.len()).map(File::from).collect();
             let logs: Vec<_> = rest.by_ref().take(orders.logs).map(File::from).collect();
-            let leases: Vec<_> = rest.collect();
+            let leases: Vec<_> = rest.by_ref().take(orders.leases.len()).collect();
+            let controls: Vec<_> = rest.collect();
             let whole = inside.len() == orders.inside
                 && files.len() == orders.files.len()
                 && logs.len() == orders.logs
-                && leases.len() == orders.leases.len();
+                && leases.len() == orders.leases.len()
+                && controls.len() == orders.controls;
             whole.then_some(Descriptors {
                 board,
                 watch,
@@ -152,6 +159,7 @@ impl Orders {
                 files,
                 logs,
                 leases,
+                controls,
             })
         })();
         Ok((orders, with.ok_or(io::ErrorKind::InvalidData)?))

@@ -1,19 +1,16 @@
-//! Programs in the kernel: loaded from an object file, attached by links that end with their last descriptor.
+//! Programs in the kernel: loaded from instructions, attached by links that end with their last descriptor.
 //!
-//! What libbpf does for this agent, it does in a few hundred lines here, so that its build needs neither a C library nor a compiler for
-//! C (ADR 0018). Maps are arrays with keys of four bytes.
+//! Object files are read by `bpf-law`, for the simulator and for the agent (ADR 0024). Here are the commands of `bpf(2)`, so that a build
+//! needs neither a C library nor a compiler for C (ADR 0018).
 //!
 //! Invariant: nothing is pinned, so what is attached here ends with the processes that hold it; filters of clsact do not, and
 //! [`crate::netlink`] takes them away.
 
-mod object;
 mod operations;
 mod sys;
-mod types;
 
-pub use object::Object;
-pub use operations::CongestionControl;
-pub use sys::TestRun;
+pub use operations::{Callback, CongestionControl};
+pub use sys::{Refusal, TestRun};
 
 use std::fs::File;
 use std::io;
@@ -33,15 +30,8 @@ impl Words {
     /// If the system refuses.
     pub fn new(name: &str, entries: u32, words: u32) -> io::Result<Self> {
         let (array, mapped) = (2, 1 << 10);
-        let of = sys::MapKind {
-            kind: array,
-            value: 8 * words,
-            entries,
-            flags: mapped,
-            name,
-            value_type: None,
-        };
-        sys::map(&of).map(Self)
+        let of = MapKind { kind: array, key: 4, value: 8 * words, entries, flags: mapped, name };
+        sys::map(&of, None).map(Self)
     }
 }
 
@@ -49,6 +39,91 @@ impl AsFd for Words {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
+}
+
+/// How a map is made.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MapKind<'a> {
+    /// Of `enum bpf_map_type`.
+    pub kind: u32,
+    /// Bytes of a key.
+    pub key: u32,
+    /// Bytes of a value.
+    pub value: u32,
+    /// Most entries.
+    pub entries: u32,
+    /// Flags.
+    pub flags: u32,
+    /// Name, of which the kernel takes 15 bytes.
+    pub name: &'a str,
+}
+
+/// A map for a program's own use.
+#[derive(Debug)]
+pub struct Map {
+    fd: OwnedFd,
+    len: usize, // bytes of a value
+}
+
+impl Map {
+    /// An empty map. Some kinds need types, and the numbers of key and value among them.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn new(of: &MapKind<'_>, types: Option<(&Types, u32, u32)>) -> io::Result<Self> {
+        let types = types.map(|(types, key, value)| (types.0.as_fd(), [key, value, 0]));
+        sys::map(of, types).map(|fd| Self { fd, len: of.value as usize })
+    }
+
+    /// Writes the value of key 0, of an array.
+    ///
+    /// # Errors
+    /// If the system refuses, or the value has another length than those of the map.
+    pub fn set(&self, value: &[u8]) -> io::Result<()> {
+        if value.len() != self.len {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        sys::set_whole(self.as_fd(), value, self.len)
+    }
+
+    /// Lets no process change its values any more, so that the verifier may take them for constants.
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn freeze(&self) -> io::Result<()> {
+        sys::freeze(self.as_fd())
+    }
+}
+
+impl AsFd for Map {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+/// Types of an object, as the kernel has them.
+#[derive(Debug)]
+pub struct Types(OwnedFd);
+
+impl Types {
+    /// Loads type information (BTF).
+    ///
+    /// # Errors
+    /// If the system refuses.
+    pub fn load(bytes: &[u8]) -> io::Result<Self> {
+        sys::types(bytes).map(Self)
+    }
+}
+
+/// Instructions with the descriptors of the maps that they name.
+#[must_use]
+pub fn with_maps(code: &[u64], maps: &[(usize, BorrowedFd<'_>)]) -> Vec<u64> {
+    let mut code = code.to_vec();
+    for (at, fd) in maps {
+        let fd = u64::from(fd.as_raw_fd().cast_unsigned());
+        code[*at] = code[*at] & 0xffff_ffff | fd << 32;
+    }
+    code
 }
 
 /// What a program is for.
@@ -65,27 +140,17 @@ pub enum Hook {
 pub struct Program(OwnedFd);
 
 impl Program {
-    /// Loads the program in a section, which names these maps. Its own name has at most 15 letters and digits.
+    /// Loads a program. Its name has at most 15 letters and digits.
     ///
     /// # Errors
-    /// If the object has no such program, or names other maps, or the system refuses: no right, or the verifier's last words.
-    pub fn load(
-        object: &Object<'_>,
-        section: &str,
-        (hook, name): (Hook, &str),
-        maps: &[(&str, &Words)],
-    ) -> io::Result<Self> {
-        let fd = |symbol: &str| {
-            let (_, map) = maps.iter().find(|(name, _)| *name == symbol)?;
-            Some(map.0.as_raw_fd())
-        };
-        let code = object.program(section, fd).ok_or(io::ErrorKind::InvalidData)?;
+    /// If the system refuses: no right, or the verifier's last words.
+    pub fn load(code: &[u64], (hook, name): (Hook, &str)) -> io::Result<Self> {
         let kind = match hook {
             Hook::Interface => 3,
             Hook::Cgroup => 8,
         };
-        let of = sys::ProgramKind { kind, code: &code, name, attach: 0, types: None };
-        sys::program(&of, TERMS).map(Self)
+        let of = sys::ProgramKind { kind, code, name, license: TERMS, ..Default::default() };
+        sys::program(&of).map(Self).map_err(io::Error::from)
     }
 
     /// Attaches it to the ingress of an interface by tcx.

@@ -3,8 +3,12 @@
 //! Source: `union bpf_attr` in `include/uapi/linux/bpf.h`, whose layout never changes; a kernel that knows fewer fields takes zeros in
 //! those that it does not know.
 
+use super::MapKind;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+
+/// Longest key of the kernel's maps, in bytes: MAX_BPF_STACK of `include/linux/filter.h`.
+const LONGEST_KEY: usize = 512;
 
 /// Words of 64 bits that are handed to the kernel.
 const WORDS: usize = 19;
@@ -79,41 +83,40 @@ impl Attributes {
     }
 }
 
-/// How a map is made.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct MapKind<'a> {
-    pub kind: u32,
-    pub value: u32,
-    pub entries: u32,
-    pub flags: u32,
-    pub name: &'a str,
-    /// BTF of the object, and the number of the value's type in the kernel's own.
-    pub value_type: Option<(BorrowedFd<'a>, u32)>,
-}
-
-/// Makes a map with keys of four bytes.
+/// Makes a map. With types: those of an object, and the numbers of key, value, and the value's type in the kernel's own types.
 #[allow(unsafe_code)]
-pub(super) fn map(of: &MapKind<'_>) -> io::Result<OwnedFd> {
-    let mut attributes = Attributes::new().u32(0, of.kind).u32(4, 4).u32(8, of.value);
+pub(super) fn map(
+    of: &MapKind<'_>,
+    types: Option<(BorrowedFd<'_>, [u32; 3])>,
+) -> io::Result<OwnedFd> {
+    let mut attributes = Attributes::new().u32(0, of.kind).u32(4, of.key).u32(8, of.value);
     attributes = attributes.u32(12, of.entries).u32(16, of.flags).name(28, of.name);
-    if let Some((btf, kind)) = of.value_type {
-        attributes = attributes.fd(48, btf).u32(60, kind);
+    if let Some((btf, [key, value, kernels])) = types {
+        attributes = attributes.fd(48, btf).u32(52, key).u32(56, value).u32(60, kernels);
     }
     // SAFETY: BPF_MAP_CREATE takes no pointer, and gives a descriptor.
     unsafe { attributes.open(0) }
 }
 
-/// Writes the one value of a map whose values have so many bytes.
+/// Writes the value of key 0 of a map whose keys have four bytes and whose values have so many.
 ///
 /// # Panics
 /// If the value has fewer.
 #[allow(unsafe_code)]
 pub(super) fn set_whole(map: BorrowedFd<'_>, value: &[u8], size: usize) -> io::Result<()> {
     assert!(value.len() >= size, "a value is whole");
-    let key = [0u32];
+    let key = [0u32; LONGEST_KEY / 4];
     let mut attributes = Attributes::new().fd(0, map).from(8, &key).from(16, value);
-    // SAFETY: BPF_MAP_UPDATE_ELEM reads a key of four bytes, which every map made here has, and `size` bytes of a value, which are there.
+    // SAFETY: BPF_MAP_UPDATE_ELEM reads a key, which is never longer than LONGEST_KEY, and `size` bytes of a value, which are there.
     unsafe { attributes.call(2).map(|_| ()) }
+}
+
+/// Lets no process change the values of a map any more.
+#[allow(unsafe_code)]
+pub(super) fn freeze(map: BorrowedFd<'_>) -> io::Result<()> {
+    let mut attributes = Attributes::new().fd(0, map);
+    // SAFETY: BPF_MAP_FREEZE takes no pointer.
+    unsafe { attributes.call(22).map(|_| ()) }
 }
 
 /// How a program is loaded.
@@ -122,51 +125,78 @@ pub(super) struct ProgramKind<'a> {
     pub kind: u32,
     pub code: &'a [u64],
     pub name: &'a str,
+    pub license: &'a str,
     pub attach: u32,
-    /// BTF of the object, functions of the program and its relocations, as `.BTF.ext` has them; and the kernel's type that it is for.
-    pub types: Option<Types<'a>>,
+    /// Types of the object, and first instruction and type of each function; and the kernel's type that it is for.
+    pub types: Option<Functions<'a>>,
 }
 
 /// See [`ProgramKind`].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Types<'a> {
+pub(super) struct Functions<'a> {
     pub btf: BorrowedFd<'a>,
     pub functions: &'a [[u32; 2]],
-    pub relocations: &'a [[u32; 4]],
     pub target: u32,
 }
 
-/// Loads a program; the error has the verifier's last words.
+/// Why the kernel does not load a program.
+#[derive(Debug)]
+pub struct Refusal {
+    /// The system's error.
+    pub error: io::Error,
+    /// What the verifier said last.
+    pub said: String,
+    /// The instruction that it had come to.
+    pub instruction: Option<usize>,
+}
+
+impl From<Refusal> for io::Error {
+    fn from(of: Refusal) -> Self {
+        let said = if of.said.is_empty() { of.said } else { format!(" ({})", of.said) };
+        Self::new(of.error.kind(), format!("{}{said}", of.error))
+    }
+}
+
+/// The verifier's last words, and the instruction before them. Instructions are lines such as `12: (61) r1 = *(u32 *)(r1 +44)`.
+fn last_words(log: &str) -> (String, Option<usize>) {
+    let instruction = |line: &str| {
+        let (number, rest) = line.trim_start().split_once(": (")?;
+        rest.as_bytes().get(2).filter(|of| **of == b')')?;
+        number.parse::<usize>().ok()
+    };
+    let lines = || log.lines().filter(|line| !line.starts_with("processed ") && !line.is_empty());
+    let last = lines().rfind(|line| instruction(line).is_none()).unwrap_or_default();
+    (last.to_string(), lines().filter_map(instruction).next_back())
+}
+
+/// Loads a program.
 #[allow(unsafe_code)]
-pub(super) fn program(of: &ProgramKind<'_>, terms: &str) -> io::Result<OwnedFd> {
-    let terms = [terms.as_bytes(), &[0]].concat();
+pub(super) fn program(of: &ProgramKind<'_>) -> Result<OwnedFd, Refusal> {
+    let license = [of.license.as_bytes(), &[0]].concat();
     let load = |log: &mut [u8]| {
         let mut attributes = Attributes::new().u32(0, of.kind).u32(4, of.code.len() as u32);
-        attributes = attributes.from(8, of.code).from(16, &terms).name(48, of.name);
+        attributes = attributes.from(8, of.code).from(16, &license).name(48, of.name);
         attributes = attributes.u32(68, of.attach);
         if let Some(types) = &of.types {
-            attributes = attributes.fd(72, types.btf).u32(76, 8).from(80, types.functions);
-            attributes = attributes.u32(88, types.functions.len() as u32).u32(108, types.target);
-            attributes = attributes.u32(116, types.relocations.len() as u32);
-            attributes = attributes.from(128, types.relocations).u32(136, 16);
+            attributes = attributes.fd(72, types.btf).u32(108, types.target);
+            if !types.functions.is_empty() {
+                attributes = attributes.u32(76, 8).from(80, types.functions);
+                attributes = attributes.u32(88, types.functions.len() as u32);
+            }
         }
         if !log.is_empty() {
             attributes = attributes.u32(24, 1).u32(28, log.len() as u32).to(32, log);
         }
-        // SAFETY: BPF_PROG_LOAD reads as many instructions, functions (8 bytes each) and relocations (16 each) as the slices have, and
-        // the terms up to their zero; it writes at most the log's length there; it gives a descriptor.
+        // SAFETY: BPF_PROG_LOAD reads as many instructions and functions (8 bytes each) as the slices have, and the license up to its
+        // zero; it writes at most the log's length there; it gives a descriptor.
         unsafe { attributes.open(5) }
     };
     load(&mut []).map_err(|error| {
-        let mut log = vec![0; 1 << 16];
+        let mut log = vec![0; 1 << 20];
         let _ = load(&mut log);
         let end = log.iter().position(|byte| *byte == 0).unwrap_or(log.len());
-        let text = String::from_utf8_lossy(&log[..end]).into_owned();
-        let lines: Vec<&str> =
-            text.lines().filter(|line| !line.starts_with("processed ")).collect();
-        let last = lines.iter().rev().take(2).rev().copied().collect::<Vec<_>>().join("; ");
-        let said = if last.is_empty() { last } else { format!(" ({last})") };
-        io::Error::new(error.kind(), format!("{error}{said}"))
+        let (said, instruction) = last_words(&String::from_utf8_lossy(&log[..end]));
+        Refusal { error, said, instruction }
     })
 }
 
@@ -273,4 +303,21 @@ pub(super) fn detach(link: BorrowedFd<'_>) -> io::Result<()> {
     let mut attributes = Attributes::new().fd(0, link);
     // SAFETY: BPF_LINK_DETACH takes no pointer.
     unsafe { attributes.call(34) }.map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Words of Linux 6.18 about a load beyond the context, and about a call that does not exist.
+    #[test]
+    fn the_last_words_of_the_verifier_follow_the_instruction_that_they_are_about() {
+        let log = "func#0 @0\n0: R1=ctx() R10=fp0\n0: (79) r1 = *(u64 *)(r1 +0)\n1: (61) r0 = *(u32 *)(r1 +9000)\n\
+                   access beyond struct tcp_sock at off 9000 size 4\nprocessed 2 insns (limit 1000000)\n";
+        let wanted = "access beyond struct tcp_sock at off 9000 size 4";
+        assert_eq!(last_words(log), (wanted.into(), Some(1)));
+        let log = "0: R1=ctx() R10=fp0\n  12: (85) call unknown#195896080\ninvalid func unknown#195896080\n";
+        assert_eq!(last_words(log), ("invalid func unknown#195896080".into(), Some(12)));
+        assert_eq!(last_words(""), (String::new(), None));
+    }
 }

@@ -19,7 +19,7 @@ const USES: [(&str, &[&str]); 31] = [
     ("net", &["units", "laws", "settings", "wire", "engine"]),
     ("jobs", &["units"]),
     ("record", &["units", "jobs"]),
-    ("bpf", &[]), // its tests read its objects as linux does, and run them
+    ("bpf", &[]), // its tests read its objects and run them
     ("bpf-law", &["units", "laws", "bpf"]),
     ("scenario", &["units", "laws", "settings", "host", "jobs", "bpf-law"]),
     (
@@ -50,6 +50,7 @@ const USES: [(&str, &[&str]); 31] = [
             "transport",
             "net",
             "record",
+            "bpf",
             "scenario",
             "sim",
             "study",
@@ -63,7 +64,10 @@ const USES: [(&str, &[&str]); 31] = [
     ("python", &["units", "laws", "record", "scenario", "sim", "study", "cli"]), // and brings the command
     ("abi", &[]),
     ("linux", &["credits"]), // the type of a cache
-    ("agent", &["units", "laws", "credits", "record", "scenario", "linux", "abi", "bpf"]),
+    (
+        "agent",
+        &["units", "laws", "credits", "record", "scenario", "linux", "abi", "bpf", "bpf-law"],
+    ),
     ("credits-c", &["units", "credits", "linux"]),
     ("credits-ring", &["units", "laws", "credits", "linux"]),
     ("credits-verbs", &["units", "laws", "credits"]),

@@ -41,10 +41,9 @@ impl LoadedProgram {
             Words::new("lease", 1, lease::WORDS as u32)?,
             Words::new("counts", cpus, COUNTS as u32)?,
         );
-        let object = Object::of(forebay_bpf::ECHO).expect("an object");
         let section = if hook == Hook::Cgroup { "cgroup" } else { "tc" };
-        let maps = [("lease", &lease), ("counts", &counts)];
-        let program = Program::load(&object, section, (hook, name), &maps)?;
+        let code = code_of(section, [("lease", &lease), ("counts", &counts)]);
+        let program = Program::load(&code.expect("an object"), (hook, name))?;
         let (lease, map, cpus) = (Shared::of(&lease, lease::WORDS)?, lease, cpus as usize);
         Ok(Self { hook, program, map, lease, counts: Shared::of(&counts, COUNTS * cpus)?, cpus })
     }
