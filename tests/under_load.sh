@@ -18,7 +18,7 @@ while [[ ${1:-} == --* ]]; do
     shift 2
 done
 # The steps that run programs. The others only compile and read.
-[ $# -gt 0 ] || set -- tests agent_marks agent_uml python first_minute verdicts documents captures browser playground performance mutations
+[ $# -gt 0 ] || set -- tests agent_marks agent_object agent_uml python first_minute verdicts documents captures browser playground performance mutations
 load=$(mktemp -d) && mkdir -p "$(dirname "$file")" && touch "$file" || exit 1
 stop() {
     exec 2> /dev/null # of jobs that end
