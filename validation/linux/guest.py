@@ -2,7 +2,8 @@
 """First and only process of the recorded kernel: builds a path out of network namespaces, runs TCP over it, writes what it saw.
 
 `record` boots user-mode Linux with this file as init and the host's files as its root; the job is a JSON file named by
-the environment variable FOREBAY_JOB, the answer goes beside it with the ending `.out`.
+the environment variable FOREBAY_JOB, the answer goes beside it with the ending `.out`. A job with a BPF object runs as an ordinary process of
+this machine's kernel, since user-mode Linux has no types for such objects.
 
     client 0 --\\
                  router -- server
@@ -208,6 +209,11 @@ def offloads(space, device, off):
     return state
 
 
+def law_of(job, flow):
+    """Name of a flow's congestion control in the kernel: that of an object has the project's prefix."""
+    return f"forebay_{flow}" if job.get("object") else flow
+
+
 def build(job):
     clients = [f"client{i}" for i in range(len(job["flows"]))]
     spaces = ["router", "server"] + clients
@@ -232,7 +238,7 @@ def build(job):
             state = offloads(where, device, off=not job["offload"])
             seen[f"{where} {device}"] = " ".join(name for name, on in state.items() if on) or "none"
         sh(f"ip route add default via {net}.1", space)
-    for client in clients:
+    for client in clients if job["rtt_ms"] else []:
         sh(f"tc qdisc add dev to-{client} root netem limit 100000 delay {job['rtt_ms']}ms", "router")
     out = "dev to-server"
     rate = f"rate {job['rate_mbps']}mbit burst {BURST} overhead {OVERHEAD}"
@@ -337,7 +343,7 @@ def parse_info(raw):
 def run_flows(job, netlink, index):
     """Samples of every flow and of the bottleneck, each 50 ms from the start of the first flow."""
     flows, receivers, listeners = [], [], []
-    for i, law in enumerate(job["flows"]):
+    for i, law in enumerate(law_of(job, flow) for flow in job["flows"]):
         enter("server")
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, law.encode())
@@ -425,7 +431,8 @@ def condense(job, samples):
             "mss": b["mss"],
             "rwnd_limited_us": b["rwnd_limited"],
         })
-    step = 10
+    # A path without a delay of its own has one picture, which needs every sample.
+    step = 10 if job["rtt_ms"] else 1
     course = samples[::step]
     return {
         "seconds": round(t1 - t0, 3),
@@ -473,6 +480,36 @@ def packets_first():
             os.sched_setscheduler(int(pid), os.SCHED_FIFO, os.sched_param(50))
 
 
+def here(path):
+    """Runs the job in this machine's kernel, and leaves nothing behind."""
+    with open(path) as file:
+        job = json.load(file)
+    before = {key: sysctl(key) for key in GLOBAL_SYSCTLS}
+    spaces = ["home", "router", "server"] + [f"client{i}" for i in range(len(job["flows"]))]
+    for space in spaces:
+        if os.path.exists(f"/run/netns/{space}"):
+            raise RuntimeError(f"there is a network namespace {space} already: ip netns del {space}")
+    try:
+        for key, value in GLOBAL_SYSCTLS.items():
+            sysctl(key, value)
+        sh("ip netns add home")
+        child = os.fork()  # which goes into other namespaces
+        if not child:
+            try:
+                run(job, path)
+                os._exit(0)
+            except BaseException:
+                traceback.print_exc()
+                os._exit(1)
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    finally:
+        for key, value in before.items():
+            sysctl(key, value)
+        for space in spaces:
+            if os.path.exists(f"/run/netns/{space}"):
+                sh(f"ip netns del {space}")
+
+
 def main():
     for kind, where in [("proc", "/proc"), ("sysfs", "/sys"), ("tmpfs", "/run")]:
         mount(kind, where)
@@ -487,13 +524,18 @@ def main():
         sysctl(key, value)
     packets_first()
     sh("ip netns add home")
+    run(job, path)
+
+
+def run(job, path):
+    """The repeats of a job, one after the other; the answer after each."""
     enter("home")
     answer = {"kernel": os.uname().release, "version": os.uname().version, "repeats": [], "settings": {}}
     for key in READ_ONLY:
         if os.path.exists(f"/proc/sys/net/ipv4/{key}"):
             answer["settings"][f"net.ipv4.{key}"] = sysctl(f"net.ipv4.{key}")
     answer["settings"] |= SYSCTLS | GLOBAL_SYSCTLS
-    for law in job["flows"]:
+    for law in job["flows"] if not job.get("object") else []:
         folder = f"/sys/module/tcp_{law}/parameters"
         if os.path.isdir(folder):
             answer.setdefault("modules", {})[law] = {
@@ -508,6 +550,8 @@ def main():
 
 
 if __name__ == "__main__":
+    if len(sys.argv) > 1 and os.getpid() != 1:
+        sys.exit(here(sys.argv[1]))
     try:
         main()
     except BaseException:

@@ -1,6 +1,6 @@
 //! The scenarios of `validation/linux/scenarios.toml`, each run as the kernel ran it.
 //!
-//! A row is `SCENARIO-QUANTITY`: goodput, rtt, queue, retransmits, start-retransmits, marks or share.
+//! A row is `SCENARIO-QUANTITY`: goodput, rtt, queue, retransmits, start-retransmits, marks, share or cwnd.
 
 mod path;
 
@@ -31,6 +31,7 @@ fn compare(path: &Path, repeats: u64, all: &mut MeasuredRows) {
     put("retransmits", |r| r.retransmits);
     put("start-retransmits", |r| r.start_retransmits);
     put("marks", |r| r.marks);
+    put("cwnd", |r| r.cwnd);
     put("share", |r| 100.0 * r.goodput_mbps[0] / r.goodput());
 }
 
@@ -40,6 +41,7 @@ struct Repeat {
     goodput_mbps: Vec<f64>, // of each flow
     rtt_ms: f64,            // mean of `srtt`, over time and flows
     queue: f64,             // packets, mean over time
+    cwnd: f64,              // likewise, of the first flow
     retransmits: f64,
     start_retransmits: f64, // before `from_s`
     marks: f64,

@@ -8,6 +8,7 @@
 //! - netem's loss before the queue: loss after it, in the direction of data.
 //! - veth: cables of 100 Gb/s.
 //! - Linux 6.1 at 100 Hz: `kernel` with its tick, without the GRO and interrupt coalescing of a fast NIC.
+//! - Paths with a BPF object: the kernel of the machine that recorded, at 250 Hz. It has no netem, so that the queue is all of the RTT.
 //! - Offloads: TCP has built super-packets for every device since Linux 4.17 and cuts them in software where the device
 //!   does not, so `kernel` turns `host.tso` on throughout. `offload` in the file only says where the kernel cut them: at the sender, or
 //!   not before the bottleneck.
@@ -15,6 +16,10 @@
 
 use super::Repeat;
 use crate::laid_out;
+use forebay_laws::Laws;
+use forebay_scenario::Loader;
+use forebay_scenario::model::Scenario;
+use forebay_scenario::objects::{BPF, law_of_object};
 use forebay_sim::{Inspection, Options, PortState, Simulation, Watch};
 use forebay_units::{Span, Time};
 use serde::Deserialize;
@@ -33,6 +38,7 @@ pub(super) struct Path {
     loss: Option<f64>,
     #[serde(rename = "offload")]
     _offload: bool,
+    object: Option<String>,
     seconds: u64,
     from_s: u64,
     stagger_s: f64,
@@ -41,6 +47,12 @@ pub(super) struct Path {
 
 /// A full packet on the wire.
 const WIRE: u64 = 1_538;
+
+/// Payload of a full packet.
+const MSS: f64 = 1_448.0;
+
+/// Objects that paths may name.
+const OBJECTS: [(&str, &[u8]); 1] = [("halve.bpf.o", forebay_bpf::HALVE)];
 
 /// Between two samples, as the kernel is sampled.
 const SAMPLE: Span = Span::from_ms(50);
@@ -57,7 +69,7 @@ impl Path {
     fn text(&self, nth: u64) -> String {
         let flows = self.flows.len();
         // Each direction crosses two host cables of 1 us and the bottleneck's.
-        let delay_us = self.rtt_ms * 500 - 2;
+        let delay_us = (self.rtt_ms * 500).saturating_sub(2).max(1);
         let mut text = format!(
             "version = 1\nseeds = [{}]\nstop = {{ time = \"{}s\" }}\n\
              [fabric]\nkind = \"dumbbell\"\nleft = {flows}\nright = {flows}\nwire_overhead = \"38B\"\n\
@@ -79,8 +91,9 @@ impl Path {
         let _ = writeln!(
             text,
             "[host]\ngro = false\nrx_usecs = \"0us\"\n\
-             [transport]\nkind = \"tcp\"\nlaw = \"{}\"\nkernel = \"linux-6.1\"\ntimer_tick = \"10ms\"\nquick_acks = {QUICK_ACKS}",
-            self.flows[0]
+             [transport]\nkind = \"tcp\"\nlaw = \"{}\"\nkernel = \"linux-6.1\"\ntimer_tick = \"{}\"\nquick_acks = {QUICK_ACKS}",
+            self.law(&self.flows[0]),
+            if self.object.is_some() { "4ms" } else { "10ms" },
         );
         if let Some(loss) = self.loss {
             let _ = writeln!(text, "[[fault]]\nat = \"0s\"\nlink = \"left->right\"\nloss = {loss}");
@@ -91,31 +104,57 @@ impl Path {
             let _ = writeln!(
                 text,
                 "[[traffic]]\nkind = \"long\"\nfrom = \"left.host[{i}]\"\nto = \"right.host[{i}]\"\n\
-                 start = \"{at_us}us\"\nlaw = \"{law}\"",
+                 start = \"{at_us}us\"\nlaw = \"{}\"",
+                self.law(law),
             );
         }
         text
     }
 
-    /// Runs one repeat.
-    pub fn run(&self, nth: u64) -> Repeat {
+    /// Name of a flow's law in a scenario.
+    fn law(&self, flow: &str) -> String {
+        self.object.as_ref().map_or_else(|| flow.into(), |object| format!("{BPF}{object}"))
+    }
+
+    /// A repeat, as a scenario that was checked.
+    fn scenario(&self, nth: u64) -> Scenario {
         let text = self.text(nth);
-        let scenario = match forebay_scenario::text(&self.id, &text) {
+        let laws = match &self.object {
+            None => Laws::built_in(),
+            Some(object) => {
+                let (_, bytes) = OBJECTS.iter().find(|(name, _)| name == object).expect("known");
+                let law = law_of_object(&format!("{BPF}{object}"), bytes).expect("it loads");
+                Laws::built_in().with_module(law).expect("the name is free")
+            }
+        };
+        let scenario = match Loader::new(laws).text::<&str>(&self.id, &text, &[]) {
             Ok(loaded) => loaded.scenario,
             Err(error) => panic!("{error}\n{text}"),
         };
         laid_out::begins(&scenario);
-        let mut simulation = Simulation::new(&scenario, scenario.seeds[0], Options::default())
-            .unwrap_or_else(|error| panic!("{}: {error}", self.id));
+        scenario
+    }
+
+    /// A run that has not begun.
+    fn simulation<'a>(&self, of: &'a Scenario) -> Simulation<'a> {
+        Simulation::new(of, of.seeds[0], Options::default())
+            .unwrap_or_else(|error| panic!("{}: {error}", self.id))
+    }
+
+    /// Runs one repeat.
+    pub fn run(&self, nth: u64) -> Repeat {
+        let scenario = self.scenario(nth);
+        let mut simulation = self.simulation(&scenario);
         let quiet = Watch::default();
         let mut at = Time::ZERO + Span::from_secs(self.from_s);
         simulation.advance(at, &quiet);
         let first = simulation.inspect();
-        let (mut rtt, mut queue, mut samples) = (0.0, 0.0, 0.0);
+        let (mut rtt, mut queue, mut cwnd, mut samples) = (0.0, 0.0, 0.0, 0.0);
         let mut last = first.clone();
         while at < Time::ZERO + Span::from_secs(self.seconds) {
             rtt += mean_rtt_ms(&last);
             queue += self.bottleneck(&last).queue.div_ceil(WIRE) as f64;
+            cwnd += last.senders[0].cwnd as f64 / MSS;
             samples += 1.0;
             at += SAMPLE;
             simulation.advance(at, &quiet);
@@ -132,6 +171,7 @@ impl Path {
                 .collect(),
             rtt_ms: rtt / samples,
             queue: queue / samples,
+            cwnd: cwnd / samples,
             retransmits: (after - before) as f64,
             start_retransmits: before as f64,
             marks: (marks(&last) - marks(&first)) as f64,
