@@ -137,6 +137,7 @@ PICTURES = {
     "why-panel.png": Page(["forebay run --preset websearch --seeds 1 --set 'output.why={}' --out b"], "b/report.html", 1100, "#why", "#why", "document.querySelectorAll('#why details')[1].open = true", 770),
     "carc-unread.png": Page(["forebay run scenarios/carc-fast-producer.toml --out without --set 'traffic[0].pool.enabled=false'"], "without/report.html", 1082, "#host-over-time", "#host-over-time"),
     "dctcp-sawtooth.svg": Suite("analytic"),
+    "idea-to-server.svg": Suite("linux"),
     **{f"powertcp-fig4-{name}.svg": Suite("powertcp") for name in ("10", "255")},
     "host-bursts.svg": Drawing([BURSTS], f"{SCRIPT} bursts bursts"),
     "host-wake.svg": Drawing([f"forebay run {WAKE % of} {name}" for of, name in [("{}", "paper"), ('{ bandwidth_weight = "1/8" }', "fast"), ('{ lower_hold = "1ms" }', "hold")]], f"{SCRIPT} wake paper fast hold"),

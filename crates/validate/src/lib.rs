@@ -143,7 +143,9 @@ fn suite(name: &str) -> Suite {
         },
         "linux" => Suite {
             rows: include_str!("../../../validation/linux/rows.toml"),
-            measure: Measure::Code(|cores, _, quick, _| (linux::measure(cores, quick), Vec::new())),
+            measure: Measure::Code(|cores, _, quick, draw| {
+                (linux::measure(cores, quick), drawn(draw, linux::pictures))
+            }),
             parts: none,
             part_of: |_| "",
             sensitivity: None,

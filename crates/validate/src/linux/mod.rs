@@ -6,6 +6,7 @@ mod path;
 
 use crate::MeasuredRows;
 use crate::jobs::{Cores, Job};
+use crate::plot::{Line, Panel, plot};
 use path::Path;
 use serde::Deserialize;
 
@@ -16,6 +17,40 @@ pub(crate) fn measure(cores: &Cores<'_>, quick: bool) -> MeasuredRows {
         Box::new(move |all| compare(&path, repeats, all))
     };
     cores.run(paths().into_iter().map(job).collect())
+}
+
+/// The window of the flow whose object runs in both: simulated, and recorded in a kernel.
+pub(crate) fn pictures() -> Vec<(String, String)> {
+    #[derive(Deserialize)]
+    struct Recording {
+        repeats: Vec<Recorded>,
+    }
+    #[derive(Deserialize)]
+    struct Recorded {
+        course: Course,
+    }
+    #[derive(Deserialize)]
+    struct Course {
+        every_s: f64,
+        cwnd: Vec<Vec<f64>>,
+    }
+    let text = include_str!("../../../../validation/linux/recordings/halve-one.json");
+    let recording: Recording = serde_json::from_str(text).expect("it is part of the program");
+    let of = &recording.repeats[0].course;
+    let at = (0..).map(|nth| f64::from(nth) * of.every_s);
+    let measured: Vec<(f64, f64)> = at.zip(of.cwnd[0].iter().copied()).collect();
+    let path = paths().into_iter().find(|path| path.id == "halve-one").expect("it is in the file");
+    let simulated = path.windows(0);
+    let line = |name, points: Vec<(f64, f64)>| Line { name, points, steps: false };
+    let panel = Panel {
+        label: "window (packets)",
+        range: (0.0, 160.0),
+        lines: vec![line("simulated", simulated), line("measured in Linux", measured)],
+        rules: Vec::new(),
+    };
+    let title = "halve.bpf.o: window of one flow, 10 Mb/s, buffer of 80 packets";
+    let picture = plot(title, "time (s)", (0.0, 30.0), &[panel]);
+    vec![("idea-to-server.svg".into(), picture)]
 }
 
 /// The mean of every quantity over the repeats of one path.

@@ -141,6 +141,20 @@ impl Path {
             .unwrap_or_else(|error| panic!("{}: {error}", self.id))
     }
 
+    /// Window in packets over the seconds of a repeat, as often as the kernel is sampled.
+    pub fn windows(&self, nth: u64) -> Vec<(f64, f64)> {
+        let scenario = self.scenario(nth);
+        let mut simulation = self.simulation(&scenario);
+        let (quiet, mut at, mut points) = (Watch::default(), Time::ZERO, Vec::new());
+        while at < Time::ZERO + Span::from_secs(self.seconds) {
+            simulation.advance(at, &quiet);
+            let first = simulation.inspect().senders.first().map(|of| of.cwnd as f64 / MSS);
+            points.extend(first.map(|cwnd| (at.as_secs_f64(), cwnd)));
+            at += SAMPLE;
+        }
+        points
+    }
+
     /// Runs one repeat.
     pub fn run(&self, nth: u64) -> Repeat {
         let scenario = self.scenario(nth);
