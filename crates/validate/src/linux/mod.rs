@@ -45,7 +45,7 @@ pub(crate) fn pictures() -> Vec<(String, String)> {
     let panel = Panel {
         label: "window (packets)",
         range: (0.0, 160.0),
-        lines: vec![line("simulated", simulated), line("measured in Linux", measured)],
+        lines: vec![line("simulated", simulated), line("measured", measured)],
         rules: Vec::new(),
     };
     let title = "halve.bpf.o: window of one flow, 10 Mb/s, buffer of 80 packets";
