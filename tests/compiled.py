@@ -29,11 +29,9 @@ def option(words, name):
 
 
 def codegen(words, name):
-    """The value of an option `-C name=value`."""
-    for first, second in zip(words, words[1:]):
-        if first == "-C" and second.startswith(f"{name}="):
-            return second[len(name) + 1 :]
-    return ""
+    """The value of an option `-C name=value`, the last of several."""
+    found = [second[len(name) + 1 :] for first, second in zip(words, words[1:]) if first == "-C" and second.startswith(f"{name}=")]
+    return found[-1] if found else ""
 
 
 def form(words):

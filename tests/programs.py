@@ -17,6 +17,7 @@ red has to mean that something is wrong.
 cargo-nextest is used where it is installed; it gives each test a process of its own.
 """
 
+import functools
 import json
 import os
 import re
@@ -24,6 +25,8 @@ import resource
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -32,16 +35,36 @@ FAILED = re.compile(r"^test (.+?)(?: - should panic)? \.\.\. FAILED$", re.M)
 NEXTEST_FAILED = re.compile(r"^ +(?:FAIL|TIMEOUT|SIG\w+|ABORT|LEAK-FAIL) \[.*?\] (?:\(.*?\) )?(\S+) (\S+)$", re.M)
 
 
-def with_clippy():
-    """Variables with which cargo compiles this workspace by clippy's driver."""
+@functools.cache
+def clippy():
+    """Path of clippy's driver; None where it is not installed."""
     found = subprocess.run(["rustc", "--print", "sysroot"], cwd=ROOT, capture_output=True, text=True)
     driver = Path(found.stdout.strip(), "bin/clippy-driver")
-    return {**os.environ, "RUSTC_WORKSPACE_WRAPPER": str(driver)} if driver.exists() else dict(os.environ)
+    return driver if driver.exists() else None
+
+
+def with_clippy():
+    """Variables with which cargo compiles this workspace by clippy's driver, and programs of tests by tests/rustc.sh."""
+    wrapper, before = str(ROOT / "tests/rustc.sh"), os.environ.get("RUSTC_WRAPPER", "")
+    own = {"RUSTC_WRAPPER": wrapper, "WRAPPED": before} if os.name == "posix" and before != wrapper else {}
+    return {**os.environ, **own, **({"RUSTC_WORKSPACE_WRAPPER": str(clippy())} if clippy() else {})}
 
 
 def of_profile(name):
     """Options of cargo for a profile, that of tests/tested.toml among them."""
     return [*(["--config", str(ROOT / "tests/tested.toml")] if name == "tested" else []), "--profile", name]
+
+
+def build(profile, *packages):
+    """A command of cargo that builds packages in a profile, and its variables. In `dev` they are those of the tests, which have compiled them."""
+    names = [word for name in packages for word in ("-p", name)]
+    command = ["cargo", "build", "--locked", *of_profile(profile), "--quiet", *(unified(names) if profile == "dev" else names)]
+    return command, with_clippy() if profile == "dev" else dict(os.environ)
+
+
+def folder(profile):
+    """Where cargo puts programs and libraries of a profile."""
+    return ROOT / "target" / ("debug" if profile == "dev" else profile)
 
 
 def unified(options):
@@ -94,8 +117,9 @@ def cpu():
     return used.ru_utime + used.ru_stime
 
 
-def run(program, folder, words):
-    return subprocess.run([program, *words], cwd=folder, env=environment(folder), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+def run(program, folder, words, **more):
+    variables = {**environment(folder), **more}
+    return subprocess.run([program, *words], cwd=folder, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
 
 
 def without_passed(text):
@@ -112,10 +136,14 @@ def by_program(programs, words):
     good = True
     for name, program, folder in programs:
         before = cpu()
-        done = run(program, folder, words)
+        with tempfile.NamedTemporaryFile("r") as left_out:
+            done = run(program, folder, words, FOREBAY_LEFT_OUT=left_out.name)
+            too_long = Counter(left_out.read().split())
         result = RESULT.search(done.stdout)
         counts = f"{result[1]:>4} passed, {result[2]} failed, {result[3]} ignored" if result else f"ended with {done.returncode}, without a result"
         print(f"   {name:<44} {counts}, {cpu() - before:.1f} s of CPU", flush=True)
+        for test, runs in sorted(too_long.items()):
+            print(f"      {test} left out {runs} random scenario{'s' if runs > 1 else ''} as too long", flush=True)
         if done.returncode == 0:
             continue
         good = False
