@@ -3,7 +3,7 @@
 
     own_law.py [--cargo]
 
-It is compiled against the libraries of target/release, or of the profile that FOREBAY_PROFILE names, so that nothing of the workspace is
+It is compiled against the libraries of a release, or of the profile that FOREBAY_PROFILE names, so that nothing of the workspace is
 compiled twice. With --cargo, cargo compiles everything once more, as for a reader.
 """
 
@@ -62,8 +62,8 @@ def packages():
 
 def libraries(names):
     """Paths of the libraries of these packages that cargo has compiled, or compiles now."""
-    words = [word for name in names for word in ("-p", name)]
-    done = subprocess.run(["cargo", "build", "--locked", *programs.of_profile(PROFILE), "--quiet", "--message-format=json", *words], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    command, variables = programs.build(PROFILE, *names)
+    done = subprocess.run([*command, "--message-format=json"], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True, env=variables)
     made = [json.loads(line) for line in done.stdout.splitlines()]
     files = {of["target"]["name"]: file for of in made if of["reason"] == "compiler-artifact" for file in of["filenames"] if file.endswith(".rlib")}
     return {lib: files[lib] for lib in (NAMES.get(name, name.replace("-", "_")) for name in names)}
@@ -72,7 +72,7 @@ def libraries(names):
 def compiled(libs, *more):
     words = ["rustc", "--edition", "2024", "--crate-name", "own_law", "-D", "warnings", "-C", "debug-assertions=on"]
     words += [word for name, path in libs.items() for word in ("--extern", f"{name}={path}")]
-    run(*words, "-L", f"dependency={ROOT / 'target' / PROFILE / 'deps'}", *more, CRATE / "src/main.rs", cwd=ROOT)
+    run(*words, "-L", f"dependency={programs.folder(PROFILE) / 'deps'}", *more, CRATE / "src/main.rs", cwd=ROOT)
 
 
 def blocks(text, kind):

@@ -39,10 +39,12 @@ def main():
     if missing:
         print(f"skipped: the C library: {missing[0]} is not installed")
         return
-    run("cargo", "build", "--locked", *programs.of_profile(PROFILE), "--quiet", "-p", "forebay", "-p", "forebay-carc-bench", "-p", "forebay-credits-c", cwd=ROOT)
+    # With the command, so that what they share is the same.
+    command, variables = programs.build(PROFILE, "forebay", "forebay-carc-bench", "forebay-credits-c")
+    run(*command, cwd=ROOT, env=variables)
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
-        run(sys.executable, ROOT / "packaging/credits-c.py", folder / "usr", PROFILE)
+        run(sys.executable, ROOT / "packaging/credits-c.py", folder / "usr", programs.folder(PROFILE).name)
         find = os.environ | {"PKG_CONFIG_PATH": str(folder / "usr/lib/pkgconfig")}
         flags = run("pkg-config", "--cflags", "forebay-credits", env=find).split()
         shared = run("pkg-config", "--libs", "forebay-credits", env=find).split()
