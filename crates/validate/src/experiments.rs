@@ -15,6 +15,7 @@
 //!
 //! Invariant: results do not depend on the order in which simulations end.
 
+use crate::across_racks::AcrossRacks;
 use crate::bench;
 use crate::define::Definitions;
 use crate::folder::Folder;
@@ -31,6 +32,7 @@ use forebay_scenario::{LoadedScenario, around, text_from};
 use forebay_sim::{Inspection, Options, Simulation, Watch};
 use forebay_study::about::about_under;
 use forebay_study::expect::Problems;
+use forebay_study::formula::columns::Column;
 use forebay_study::formula::{
     Experiments, Formula, FunctionNames, NamedFunction, NamedList, NoValue, Reference, RunName,
     Runs, SummaryOfRuns, Window,
@@ -61,6 +63,8 @@ struct Experiment {
     scenario: Option<String>,
     /// Instead of a scenario: what `forebay import htsim` makes of this.
     htsim: Option<HtsimCommand>,
+    /// A case whose settings apply to all cases, under their own.
+    under: Option<String>,
     /// Names of cases. Default: the scenario as it is.
     #[serde(default)]
     cases: Vec<String>,
@@ -76,6 +80,10 @@ struct Experiment {
     /// Whether hostCC's signals at the first host with a path to memory are kept, as series.
     #[serde(default)]
     signals: bool,
+    /// The cases of a quick run. Default: all.
+    quick_cases: Option<Vec<String>>,
+    /// Draws the flows of `poisson` traffic between hosts of different racks.
+    across_racks: Option<AcrossRacks>,
     /// Equal steps from the end of the warm-up to the last arrival, or the end of the run, after each of which ports and hosts are looked at.
     #[serde(default)]
     looks: u32,
@@ -124,6 +132,9 @@ struct Point {
     tags: Vec<String>,
     looks: u32,
     signals: bool,
+    /// Columns of the looks that formulas name.
+    looked: Vec<Column>,
+    across_racks: Option<AcrossRacks>,
     scenario: Scenario,
     about: RunStart,
     /// By seed.
@@ -270,7 +281,9 @@ fn check(folder: &Folder, rows: &[Row], quick: bool) -> Result<usize, String> {
     let references = || formulas.iter().flat_map(RowFormula::all).flat_map(Formula::references);
     let named: BTreeSet<String> = names(references()).map(|name| name.experiment.clone()).collect();
     let (points, cases) = points_of(folder, quick, &named, &|_, _, _| true, &[])?;
-    for name in names(references()) {
+    let run = |one: &&RowFormula<'_>| !(quick && one.row.whole_only);
+    let run = formulas.iter().filter(run).flat_map(RowFormula::all).flat_map(Formula::references);
+    for name in names(run) {
         let cases = cases.get(&name.experiment).map_or(&[][..], Vec::as_slice);
         let star = name.point.iter().any(|one| one == "*");
         let none = [String::new()];
@@ -351,6 +364,16 @@ fn lay_out(
     };
     let (mut points, cases) = points_of(folder, quick, &named, &is_named, further)?;
     points.retain(|point| names().any(|name| name.covers(&point.experiment, &point.tags)));
+    for point in &mut points {
+        for reference in references {
+            let named = reference.run.as_ref();
+            let of = named.is_some_and(|name| name.covers(&point.experiment, &point.tags));
+            let Some(column) = reference.column_of_looks().filter(|_| of) else { continue };
+            if !point.looked.contains(column) {
+                point.looked.push(column.clone());
+            }
+        }
+    }
     Ok((points, cases))
 }
 
@@ -376,15 +399,23 @@ fn points_of(
             continue;
         }
         let none = Case::default();
-        let all = experiment.cases.iter().filter(|case| wants(&name, case, &experiment.cases));
-        for case in all.map(Some).chain(experiment.cases.is_empty().then_some(None)) {
+        let under = match &experiment.under {
+            Some(under) => file.case.get(under).ok_or_else(|| {
+                format!("experiment.{name}: there is no [case.{under}]; write it")
+            })?,
+            None => &none,
+        };
+        let short = experiment.quick_cases.as_ref().filter(|_| quick);
+        let all = short.unwrap_or(&experiment.cases);
+        let wanted = all.iter().filter(|case| wants(&name, case, all));
+        for case in wanted.map(Some).chain(all.is_empty().then_some(None)) {
             let known = case.map_or(Some(&none), |case| file.case.get(case));
             let known = known.ok_or_else(|| {
                 let case = case.map_or("", String::as_str);
                 format!("experiment.{name}: there is no [case.{case}]; write it")
             })?;
             let own = case.and_then(|case| experiment.case.get(case)).unwrap_or(&none);
-            let sets = [&experiment.sets([known, own], quick)[..], further].concat();
+            let sets = [&experiment.sets([under, known, own], quick)[..], further].concat();
             let plan = experiment.plan(&name, folder, &sets);
             let plan = plan.map_err(|Refusal(why)| format!("experiment.{name}: {why}"))?;
             let tags = labels(&plan);
@@ -394,22 +425,26 @@ fn points_of(
                     tags: case.cloned().into_iter().chain(labels).collect(),
                     looks: experiment.looks,
                     signals: experiment.signals,
+                    looked: vec![Column::LookSeconds],
+                    across_racks: experiment.across_racks,
                     about: about_under(&point.scenario, &point.expect, &[]),
                     results: Mutex::new(vec![None; point.scenario.seeds.len()]),
                     scenario: point.scenario,
                 });
             }
         }
-        cases.insert(name, experiment.cases);
+        cases.insert(name, all.clone());
     }
     Ok((points, cases))
 }
 
 impl Experiment {
-    /// Its settings in a case, as key and TOML text. It knows better than a case, which several experiments share; its own settings of a case come last.
-    fn sets(&self, [case, own]: [&Case; 2], quick: bool) -> Vec<(String, String)> {
-        let short = [&case.quick, &self.quick, &own.quick].into_iter().filter(|_| quick);
-        let all = [&case.set, &self.set, &own.set].into_iter().chain(short).flatten();
+    /// Its settings in a case, which stands over another, as key and TOML text. It knows better than a case, which several experiments share; its own
+    /// settings of a case come last.
+    fn sets(&self, [under, case, own]: [&Case; 3], quick: bool) -> Vec<(String, String)> {
+        let short = [&under.quick, &case.quick, &self.quick, &own.quick];
+        let short = short.into_iter().filter(|_| quick);
+        let all = [&under.set, &case.set, &self.set, &own.set].into_iter().chain(short).flatten();
         all.map(|(key, value)| (key.clone(), value.to_string())).collect()
     }
 
@@ -520,23 +555,33 @@ impl Point {
     fn simulate(&self, at: usize) {
         laid_out::begins(&self.scenario);
         let seed = bench::seed(self.scenario.seeds[at]);
-        let mut simulation = Simulation::new(&self.scenario, seed, Options::default())
-            .unwrap_or_else(|error| panic!("{}: {error}", self.scenario.name));
+        let drawn = self.across_racks.map(|across| across.drawn(&self.scenario, seed));
+        let scenario = drawn.as_ref().unwrap_or(&self.scenario);
+        let mut simulation = Simulation::new(scenario, seed, Options::default())
+            .unwrap_or_else(|error| panic!("{}: {error}", scenario.name));
         let (warmup, end) = (self.scenario.output.warmup, self.scenario.stop.time);
-        let mut look = |at: Time| {
+        let look = |simulation: &mut Simulation, at: Time| {
             simulation.advance(at, &Watch::default());
             without_packets(simulation.inspect())
         };
-        let before = look(warmup);
+        let names = simulation.names().to_vec();
+        let before = look(&mut simulation, warmup);
         let signal_times = signals::times(warmup).take_while(|at| self.signals && *at < end);
-        let states: Vec<_> =
-            signal_times.filter_map(|at| look(at).memories.first().copied()).collect();
+        let states: Vec<_> = signal_times
+            .filter_map(|at| look(&mut simulation, at).memories.first().copied())
+            .collect();
         let last = self.scenario.traffic.iter().map(|entry| entry.until).max();
         let span = last.unwrap_or(end).min(end).since(warmup).as_ps();
         let step = |i: u32| Span::from_ps(span * u64::from(i) / u64::from(self.looks));
-        let looks = (1..=self.looks).map(|i| look(warmup + step(i))).collect();
-        let after = look(Time::MAX);
-        let names = simulation.names().to_vec();
+        let mut looks: Vec<_> =
+            self.looked.iter().map(|column| (column.clone(), Vec::new())).collect();
+        for i in 1..=self.looks {
+            let seen = look(&mut simulation, warmup + step(i));
+            for (column, values) in &mut looks {
+                values.extend(column.look(&names, &before, &seen));
+            }
+        }
+        let after = look(&mut simulation, Time::MAX);
         let seconds = end.as_secs_f64() - warmup.as_secs_f64();
         let window = Window { before, looks, after, seconds, names };
         let mut record = simulation.finish().record;

@@ -24,7 +24,7 @@ macro_rules! folder {
 }
 
 /// All of them.
-pub(crate) static FOLDERS: [Folder; 9] = [
+pub(crate) static FOLDERS: [Folder; 11] = [
     folder!(
         "htsim": "lone-1.cm", "lone-45.cm", "lone-100.cm", "lone-300.cm", "incast-12.cm", "incast-48.cm", "incast-100.cm",
         "permutation-128.cm"
@@ -35,6 +35,11 @@ pub(crate) static FOLDERS: [Folder; 9] = [
     ),
     folder!("expresspass": "second.toml", "second-dctcp.toml", "into-one.toml"),
     folder!("homa": "racks.toml"),
+    folder!("powertcp": "incast.toml", "incast-10.csv", "incast-255.csv"),
+    folder!(
+        "hiercc": "fig1.toml", "bursts.csv", "fig2.toml", "flows-16.csv", "flows-32.csv", "flows-64.csv", "flows-128.csv", "flows-256.csv",
+        "fig4.toml", "two-bursts.csv", "fig5.toml", "law.toml", "new.toml", "alone.toml", "round-trip.toml"
+    ),
     folder!(
         "ndp": "outcast.toml", "incast.toml", "incast-12.csv", "incast-48.csv", "incast-100.csv", "permutation.toml"
     ),

@@ -4,16 +4,22 @@ use crate::bench::mean;
 use crate::order::Samples;
 use crate::signals::WRITE_US;
 use forebay_study::formula::{NamedFunction, NamedList};
+use std::collections::BTreeMap;
 
 /// Each with its name.
-pub(crate) const FUNCTIONS: [(&str, NamedFunction); 7] = [
+pub(crate) const FUNCTIONS: [(&str, NamedFunction); 12] = [
+    ("aggregates", aggregates),
     ("by_rule", by_rule),
     ("converged", converged),
+    ("first_reaching", first_reaching),
     ("largest_change", largest_change),
+    ("last_below", last_below),
+    ("least_mean", least_mean),
     ("mean_ticks", mean_ticks),
     ("median", median),
     ("middle", middle),
     ("recovery", recovery),
+    ("shortfall", shortfall),
 ];
 
 /// Those that make a list.
@@ -157,9 +163,116 @@ fn alone(lists: &[Vec<f64>]) -> Vec<f64> {
     sizes.iter().zip(hosts).map(one).collect()
 }
 
+/// Number of the first value, from 1, that is at least a threshold; infinite if none is. The lists are values and the threshold.
+fn first_reaching(lists: &[Vec<f64>]) -> f64 {
+    let [values, threshold] = lists else {
+        panic!("first_reaching is of values and a threshold, and has {} lists", lists.len());
+    };
+    let first = values.iter().position(|value| *value >= threshold[0]);
+    first.map_or(f64::INFINITY, |i| (i + 1) as f64)
+}
+
+/// Number of the last value, from 1, that is under a threshold; 0 if none is. The lists are values and the threshold.
+fn last_below(lists: &[Vec<f64>]) -> f64 {
+    let [values, threshold] = lists else {
+        panic!("last_below is of values and a threshold, and has {} lists", lists.len());
+    };
+    values.iter().rposition(|value| *value < threshold[0]).map_or(0.0, |i| (i + 1) as f64)
+}
+
+/// The least mean of so many values in a row, of those whose last one is at a place beyond a number. The lists are places, values, how many, and
+/// that number.
+fn least_mean(lists: &[Vec<f64>]) -> f64 {
+    let [places, values, count, beyond] = lists else {
+        panic!("least_mean is of places, values and two numbers, and has {} lists", lists.len());
+    };
+    let count = count[0] as usize;
+    let ends = places.iter().skip(count - 1);
+    let means = values.windows(count).map(mean).zip(ends);
+    means.filter(|(_, end)| **end > beyond[0]).map(|(mean, _)| mean).fold(f64::INFINITY, f64::min)
+}
+
+/// Sum of what values lack to a threshold. The lists are values and the threshold.
+fn shortfall(lists: &[Vec<f64>]) -> f64 {
+    let [values, threshold] = lists else {
+        panic!("shortfall is of values and a threshold, and has {} lists", lists.len());
+    };
+    values.iter().map(|value| (threshold[0] - value).max(0.0)).sum()
+}
+
+/// Median over aggregates: what a rack sends to a host from when its first flow there begins until none is under way. The lists are numbers of
+/// hosts of a rack, then of each flow its source, destination, start and end in s, and last, perhaps, its bytes. With bytes the median is that of
+/// the bytes of aggregates, without it is that of how long they last, in s.
+fn aggregates(lists: &[Vec<f64>]) -> f64 {
+    let (rack, [from, to, starts, ends], sizes) = match lists {
+        [rack, from, to, starts, ends] => (rack, [from, to, starts, ends], None),
+        [rack, from, to, starts, ends, sizes] => (rack, [from, to, starts, ends], Some(sizes)),
+        _ => panic!("aggregates is of five lists or six, and has {}", lists.len()),
+    };
+    // Whole picoseconds, so that a difference is that of times.
+    let ps = |s: f64| (s * 1e12).round() as u64;
+    let mut order: Vec<usize> = (0..starts.len()).collect();
+    order.sort_by_key(|i| ps(starts[*i]));
+    let mut open: BTreeMap<(u64, u64), (u64, u64, f64)> = BTreeMap::new();
+    let mut all = Vec::new();
+    for i in order {
+        let (start, end) = (ps(starts[i]), ps(ends[i]));
+        let begun = (start, end, 0.0);
+        let key = ((from[i] / rack[0]) as u64, to[i] as u64);
+        let one = open.entry(key).or_insert(begun);
+        if one.2 > 0.0 && start > one.1 {
+            all.push(std::mem::replace(one, begun));
+        }
+        (one.1, one.2) = (one.1.max(end), one.2 + sizes.map_or(1.0, |sizes| sizes[i]));
+    }
+    all.extend(open.into_values());
+    let of = |(since, until, bytes): (u64, u64, f64)| match sizes {
+        Some(_) => bytes,
+        None => (until - since) as f64 / 1e12,
+    };
+    Samples::new(all.into_iter().map(of).collect()).percentile(5_000).value
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Hosts 0 and 1 share a rack, host 16 does not: 4 KB in 24 us, 11 KB in 20 us, 16 KB in 4 us.
+    #[test]
+    fn an_aggregate_lasts_while_one_of_its_flows_does() {
+        let from = vec![0.0, 1.0, 16.0, 0.0, 1.0];
+        let us = |all: [f64; 5]| all.map(|us| us * 1e-6).to_vec();
+        let (starts, ends) = (us([0.0, 5.0, 6.0, 15.0, 21.0]), us([10.0, 20.0, 30.0, 18.0, 25.0]));
+        let mut lists = vec![vec![16.0], from, vec![40.0; 5], starts, ends];
+        assert_eq!(aggregates(&lists), 20e-6);
+        lists.push(vec![1e3, 2e3, 4e3, 8e3, 16e3]);
+        assert_eq!(aggregates(&lists), 11e3);
+    }
+
+    #[test]
+    fn values_are_counted_from_one_and_lack_only_what_they_are_short_of() {
+        let of = |values: &[f64]| [values.to_vec(), vec![9.0]];
+        assert_eq!(first_reaching(&of(&[1.0, 9.0, 2.0])), 2.0);
+        assert_eq!(first_reaching(&of(&[1.0])), f64::INFINITY);
+        assert_eq!(last_below(&of(&[1.0, 8.0, 9.0])), 2.0);
+        assert_eq!(last_below(&of(&[9.0])), 0.0);
+        assert_eq!(shortfall(&of(&[10.0, 8.0, 6.0])), 4.0);
+    }
+
+    /// Half the rate for 200 us is a mean of half, for 50 us one of three quarters. What ends 60 us after the onset is in one of the means that
+    /// count with its last sample alone.
+    #[test]
+    fn a_dip_counts_by_its_share_of_a_tenth_of_a_millisecond() {
+        let at: Vec<f64> = (1..=400).map(|i| f64::from(i) * 0.01).collect();
+        for (from, to, expected) in
+            [(1.0, 1.0, 1.0), (1.0, 1.2, 0.5), (1.0, 1.05, 0.75), (0.0, 0.06, 0.95)]
+        {
+            let low = |at: &f64| *at > from + 0.001 && *at < to + 0.001;
+            let values = at.iter().map(|at| if low(at) { 0.5 } else { 1.0 }).collect();
+            let found = least_mean(&[at.clone(), values, vec![10.0], vec![0.145]]);
+            assert!((found - expected).abs() < 1e-12, "{from} to {to}: {found}");
+        }
+    }
 
     #[test]
     fn a_recovery_is_counted_from_its_onset() {

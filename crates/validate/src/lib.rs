@@ -6,6 +6,7 @@
 //!
 //! Invariants: same rows, same code, same measured values; no files are written, no clock is read.
 
+mod across_racks;
 mod analytic;
 mod bars;
 mod bench;

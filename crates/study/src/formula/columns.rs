@@ -2,9 +2,9 @@
 
 use forebay_record::columns::{memory_columns, memory_numbers};
 use forebay_record::{CollectiveRow, ConnectionRow, FlowRow, PortRow, RunRecord, Series};
-use forebay_scenario::expect::{Condition, Operand};
+use forebay_scenario::expect::{Condition, Operand, Rows};
 use forebay_scenario::plan::matches;
-use forebay_sim::{Inspection, PortState, SenderState};
+use forebay_sim::{Inspection, PortState, RackState, SenderState, VoqState};
 use forebay_units::{Bytes, Time};
 use std::cmp::Ordering;
 
@@ -13,8 +13,8 @@ use std::cmp::Ordering;
 pub struct Window {
     /// At the end of the warm-up.
     pub before: Inspection,
-    /// Some instants after it, in order.
-    pub looks: Vec<Inspection>,
+    /// Columns of some instants after it: the values at one, then those at the next.
+    pub looks: Vec<(Column, Vec<f64>)>,
     /// At the end of the run.
     pub after: Inspection,
     /// Seconds from the end of the warm-up to `stop.time`.
@@ -26,8 +26,8 @@ pub struct Window {
 /// A list of numbers of each run. Its order is that of the tables of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
-    /// `flows.NAME`: flows with an end that began after the warm-up.
-    Flows(&'static str),
+    /// `flows.NAME` or `flows(CONDITIONS).NAME`: flows with an end that began after the warm-up.
+    Flows(Vec<Condition>, &'static str),
     /// `rpcs.NAME`: RPCs that were issued after the warm-up and are over.
     Rpcs(&'static str),
     /// `connections.NAME`: connections of RPCs, after the warm-up.
@@ -58,6 +58,14 @@ pub enum Column {
     LookHost(String, &'static str),
     /// `looks.seconds`: from the end of the warm-up to each look.
     LookSeconds,
+    /// `looks.at_s`: the time of each look.
+    LookTime,
+    /// `looks.voqs.NAME`: of all queues by destination together, at each look.
+    LookVoqs(&'static str),
+    /// `racks.NAME`: switches that queue by destination, over the whole run.
+    Racks(&'static str),
+    /// `window.voqs.NAME`: queues by destination, in the measured part.
+    WindowVoqs(&'static str),
 }
 
 /// A pattern that all ports match.
@@ -81,7 +89,7 @@ const CONNECTIONS: [OfConnection; 1] = [
 ];
 
 /// Of flows.
-const FLOWS: [OfFlow; 11] = [
+const FLOWS: [OfFlow; 12] = [
     // FCT; of a flow that is not over, its age.
     ("elapsed_s", elapsed),
     // FCT of the same flow alone.
@@ -90,9 +98,11 @@ const FLOWS: [OfFlow; 11] = [
         flow.slowdown().unwrap_or_else(|| elapsed(flow, end) / flow.ideal.as_secs_f64())
     }),
     // When the receiver had all of it; the end of the run if it had not.
-    ("delivered_s", |flow, end| flow.delivered.unwrap_or(end).as_secs_f64()),
+    ("ended_at_s", |flow, end| flow.delivered.unwrap_or(end).as_secs_f64()),
     // When the sender had its last ACK; infinite if it has not.
     ("acked_at_s", |flow, _| flow.acked.map_or(f64::INFINITY, Time::as_secs_f64)),
+    // When the receiver had its last byte; infinite if it has not.
+    ("delivered_at_s", |flow, _| flow.delivered.map_or(f64::INFINITY, Time::as_secs_f64)),
     ("start_s", |flow, _| flow.start.as_secs_f64()),
     ("size_bytes", |flow, _| flow.size.get() as f64),
     ("retransmits", |flow, _| f64::from(flow.retransmits)),
@@ -133,8 +143,10 @@ const COUNTERS: [Of<PortState>; 6] = [
 ];
 
 /// Ports as they are at one instant.
-const STATES: [Of<PortState>; 2] = [
+const STATES: [Of<PortState>; 3] = [
     ("queue_bytes", |port| port.queue),
+    // Since the beginning of the run.
+    ("sent_bytes", |port| port.counters.tx_bytes),
     // 1 if it has paused its peer.
     ("pauses_peer", |port| u64::from(port.pausing_peer != 0)),
 ];
@@ -145,6 +157,28 @@ const SENDERS: [Of<SenderState>; 2] =
 
 /// Of hosts, since the end of the warm-up: payload that their applications got, and bytes that their NICs have sent.
 const HOSTS: [&str; 2] = ["delivered_bytes", "sent_bytes"];
+
+/// Of switches that queue by destination, over the whole run.
+const RACKS: [Of<RackState>; 2] = [
+    // Longest queue.
+    ("longest_voq_bytes", |rack| rack.counters.longest.get()),
+    // Most that a queue had sent beyond its credits.
+    ("ahead_bytes", |rack| rack.counters.ahead.get()),
+];
+
+/// Of queues by destination, since the end of the warm-up.
+const VOQS: [Of<VoqState>; 2] =
+    [("sent_bytes", |voq| voq.sent), ("credited_bytes", |voq| voq.credited)];
+
+/// Of all queues by destination at one instant: the longest, and what they have sent since the beginning of the run.
+const ALL_VOQS: [Of<Inspection>; 2] = [
+    ("longest_bytes", |seen| voqs(seen).map(|voq| voq.queue).max().unwrap_or(0)),
+    ("sent_bytes", |seen| voqs(seen).map(|voq| voq.sent).sum()),
+];
+
+fn voqs(seen: &Inspection) -> impl Iterator<Item = &VoqState> {
+    seen.racks.iter().flat_map(|rack| &rack.queues)
+}
 
 /// A step of a path, `window` or `port(tor->host[0])`: name and argument.
 pub(super) type Step = (String, Option<String>);
@@ -207,11 +241,25 @@ impl Column {
             path.iter().map(|(name, argument)| (name.as_str(), argument.as_deref())).collect();
         let host = |name: &str| HOSTS.into_iter().find(|known| *known == name);
         Some(match steps[..] {
-            [("flows", None), (name, None)] => Self::Flows(named(&FLOWS, name)?),
+            [("flows", None), (name, None)] => Self::Flows(Vec::new(), named(&FLOWS, name)?),
+            [("flows", Some(of)), (name, None)] => {
+                let rows = Rows::from(of.to_string());
+                // Conditions that are not understood are none.
+                let conditions = Some(rows.conditions()).filter(|all| !all.is_empty())?;
+                Self::Flows(conditions.to_vec(), named(&FLOWS, name)?)
+            }
             [("rpcs", None), (name, None)] => {
                 Self::Rpcs(RPCS.into_iter().find(|known| *known == name)?)
             }
             [("connections", None), (name, None)] => Self::Connections(named(&CONNECTIONS, name)?),
+            [("racks", None), (name, None)] => Self::Racks(named(&RACKS, name)?),
+            [("window", None), ("voqs", None), (name, None)] => {
+                Self::WindowVoqs(named(&VOQS, name)?)
+            }
+            [("looks", None), ("at_s", None)] => Self::LookTime,
+            [("looks", None), ("voqs", None), (name, None)] => {
+                Self::LookVoqs(named(&ALL_VOQS, name)?)
+            }
             [("port", Some(of)), (name, None)] => Self::Port(of.into(), named(&PORTS, name)?),
             [("memory", Some(of)), (name, None)] => {
                 Self::Memory(of.into(), memory_columns().find(|known| *known == name)?)
@@ -253,7 +301,7 @@ impl Column {
         let states = names(&mut STATES.iter().map(|row| row.0));
         let hosts = HOSTS.join(" | ");
         [
-            format!("flows.({})", names(&mut FLOWS.iter().map(|row| row.0))),
+            format!("(flows | flows(CONDITIONS)).({})", names(&mut FLOWS.iter().map(|row| row.0))),
             format!("rpcs.({})", RPCS.join(" | ")),
             format!("connections.({})", names(&mut CONNECTIONS.iter().map(|row| row.0))),
             format!("port(NODE->PEER).({})", names(&mut PORTS.iter().map(|row| row.0))),
@@ -266,7 +314,10 @@ impl Column {
             "window.(series | times | means)(NAME)".into(),
             format!("looks.(port(NODE->PEER) | ports).({states} | {counters})"),
             format!("looks.host(HOST).({hosts})"),
-            "looks.seconds".into(),
+            "looks.(seconds | at_s)".into(),
+            format!("looks.voqs.({})", names(&mut ALL_VOQS.iter().map(|row| row.0))),
+            format!("window.voqs.({})", names(&mut VOQS.iter().map(|row| row.0))),
+            format!("racks.({})", names(&mut RACKS.iter().map(|row| row.0))),
         ]
         .join(", ")
     }
@@ -279,7 +330,7 @@ impl Column {
     /// Whether conditions can choose among its rows.
     pub(super) fn is_of_flows(&self) -> bool {
         use Column::{Connections, Flows, Rpcs, WindowFlows};
-        matches!(self, Flows(_) | Rpcs(_) | Connections(_) | WindowFlows(_))
+        matches!(self, Flows(..) | Rpcs(_) | Connections(_) | WindowFlows(_))
     }
 
     /// Whether it needs more than the record of a run: how things were at the end of the warm-up or at a look.
@@ -287,8 +338,28 @@ impl Column {
         use Column::{Connections, Flows, Memory, Port, Rpcs, WholeSeries};
         !matches!(
             self,
-            Flows(_) | Rpcs(_) | Connections(_) | Port(..) | Memory(..) | WholeSeries(_)
+            Flows(..) | Rpcs(_) | Connections(_) | Port(..) | Memory(..) | WholeSeries(_)
         )
+    }
+
+    /// Whether it is of looks.
+    pub(super) fn is_of_looks(&self) -> bool {
+        use Column::{LookHost, LookPort, LookSeconds, LookTime, LookVoqs};
+        matches!(self, LookPort(..) | LookHost(..) | LookSeconds | LookTime | LookVoqs(_))
+    }
+
+    /// Its values at one look, of a run that stood like `before` at the end of the warm-up.
+    pub fn look(&self, names: &[String], before: &Inspection, at: &Inspection) -> Vec<f64> {
+        match self {
+            Self::LookPort(pattern, name) => ports(names, (before, at), (pattern, name)),
+            Self::LookHost(pattern, name) => hosts(names, (before, at), (pattern, name)),
+            Self::LookSeconds => vec![at.at.since(before.at).as_secs_f64()],
+            Self::LookTime => vec![at.at.as_secs_f64()],
+            Self::LookVoqs(name) => {
+                vec![read(&ALL_VOQS, name).expect("it was named from the table")(at) as f64]
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// The values of one run. The error says what the run does not have.
@@ -306,10 +377,11 @@ impl Column {
             })
         };
         let found = match self {
-            Self::Flows(name) => {
+            Self::Flows(own, name) => {
                 let of = read(&FLOWS, name).expect("it was named from the table");
                 let counted = |flow: &&FlowRow| !flow.is_endless() && flow.start >= warmup;
-                let flows = run.flows.iter().filter(counted).filter(|flow| keeps(flow));
+                let keeps = |flow: &&FlowRow| keeps(flow) && chosen_flow(own, flow, &run.hosts);
+                let flows = run.flows.iter().filter(counted).filter(keeps);
                 // None is a list, too: of no flows.
                 return Ok(flows.map(|flow| of(flow, run.end)).collect());
             }
@@ -355,8 +427,31 @@ impl Column {
                     .map(|sender| (of(sender) - before(sender.flow).map_or(0, of)) as f64)
                     .collect());
             }
-            Self::WindowPort(pattern, name) => window()?.ports(&window()?.after, pattern, name),
-            Self::WindowHost(pattern, name) => window()?.hosts(&window()?.after, pattern, name),
+            Self::WindowPort(pattern, name) => {
+                let Window { names, before, after, .. } = window()?;
+                ports(names, (before, after), (pattern, name))
+            }
+            Self::WindowHost(pattern, name) => {
+                let Window { names, before, after, .. } = window()?;
+                hosts(names, (before, after), (pattern, name))
+            }
+            Self::WindowVoqs(name) => {
+                let of = read(&VOQS, name).expect("it was named from the table");
+                let Window { before, after, .. } = window()?;
+                // A queue that is new since the warm-up had sent nothing.
+                let earlier = |rack: &RackState, to| {
+                    let rack = before.racks.iter().find(|other| other.node == rack.node);
+                    rack.and_then(|rack| rack.queues.iter().find(|voq| voq.to == to)).map_or(0, of)
+                };
+                let each = after.racks.iter().flat_map(|rack| {
+                    rack.queues.iter().map(move |voq| (of(voq) - earlier(rack, voq.to)) as f64)
+                });
+                each.collect()
+            }
+            Self::Racks(name) => {
+                let of = read(&RACKS, name).expect("it was named from the table");
+                window()?.after.racks.iter().map(|rack| of(rack) as f64).collect()
+            }
             Self::WholeSeries(name) => {
                 series(run, name).flat_map(|series| series.values.iter().copied()).collect()
             }
@@ -375,18 +470,13 @@ impl Column {
                 };
                 series(run, name).map(mean).collect()
             }
-            Self::LookSeconds => {
-                let window = window()?;
-                let since = |look: &Inspection| look.at.since(window.before.at).as_secs_f64();
-                window.looks.iter().map(since).collect()
-            }
-            Self::LookPort(pattern, name) => {
-                let window = window()?;
-                window.looks.iter().flat_map(|look| window.ports(look, pattern, name)).collect()
-            }
-            Self::LookHost(pattern, name) => {
-                let window = window()?;
-                window.looks.iter().flat_map(|look| window.hosts(look, pattern, name)).collect()
+            Self::LookPort(..)
+            | Self::LookHost(..)
+            | Self::LookSeconds
+            | Self::LookTime
+            | Self::LookVoqs(_) => {
+                let looks = window()?.looks.iter().find(|(column, _)| column == self);
+                looks.map(|(_, values)| values.clone()).unwrap_or_default()
             }
         };
         match found.is_empty() {
@@ -407,35 +497,37 @@ fn late(series: &Series, warmup: Time) -> impl Iterator<Item = (f64, f64)> {
     points.map(|(at, value)| (at.as_secs_f64(), *value))
 }
 
-impl Window {
-    /// Name of a port.
-    fn port_name(&self, port: &PortState) -> String {
-        format!("{}->{}", self.names[port.node as usize], self.names[port.peer as usize])
-    }
+/// A counter of ports between two instants, or their state at the later one.
+fn ports(
+    names: &[String],
+    (before, at): (&Inspection, &Inspection),
+    (pattern, name): (&str, &str),
+) -> Vec<f64> {
+    let port_name =
+        |port: &PortState| format!("{}->{}", names[port.node as usize], names[port.peer as usize]);
+    let both = before.ports.iter().zip(&at.ports);
+    let of = both.filter(|(_, port)| pattern == ALL_PORTS || matches(pattern, &port_name(port)));
+    of.map(|(before, port)| match (read(&STATES, name), read(&COUNTERS, name)) {
+        (Some(state), _) => state(port) as f64,
+        (None, Some(count)) => (count(port) - count(before)) as f64,
+        (None, None) => unreachable!("it was named from the tables"),
+    })
+    .collect()
+}
 
-    /// A counter of ports since the end of the warm-up, or their state.
-    fn ports(&self, at: &Inspection, pattern: &str, name: &str) -> Vec<f64> {
-        let both = self.before.ports.iter().zip(&at.ports);
-        let of = both
-            .filter(|(_, port)| pattern == ALL_PORTS || matches(pattern, &self.port_name(port)));
-        of.map(|(before, port)| match (read(&STATES, name), read(&COUNTERS, name)) {
-            (Some(state), _) => state(port) as f64,
-            (None, Some(count)) => (count(port) - count(before)) as f64,
-            (None, None) => unreachable!("it was named from the tables"),
-        })
-        .collect()
-    }
-
-    /// A counter of hosts since the end of the warm-up.
-    fn hosts(&self, at: &Inspection, pattern: &str, name: &str) -> Vec<f64> {
-        let count = |look: &Inspection, host: usize| match name {
-            "delivered_bytes" => look.hosts[host].delivered_bytes,
-            _ => {
-                let own = |port: &&PortState| port.node as usize == host;
-                look.ports.iter().filter(own).map(|port| port.counters.tx_bytes).sum()
-            }
-        };
-        let hosts = (0..at.hosts.len()).filter(|host| matches(pattern, &self.names[*host]));
-        hosts.map(|host| (count(at, host) - count(&self.before, host)) as f64).collect()
-    }
+/// A counter of hosts between two instants.
+fn hosts(
+    names: &[String],
+    (before, at): (&Inspection, &Inspection),
+    (pattern, name): (&str, &str),
+) -> Vec<f64> {
+    let count = |look: &Inspection, host: usize| match name {
+        "delivered_bytes" => look.hosts[host].delivered_bytes,
+        _ => {
+            let own = |port: &&PortState| port.node as usize == host;
+            look.ports.iter().filter(own).map(|port| port.counters.tx_bytes).sum()
+        }
+    };
+    let hosts = (0..at.hosts.len()).filter(|host| matches(pattern, &names[*host]));
+    hosts.map(|host| (count(at, host) - count(before, host)) as f64).collect()
 }

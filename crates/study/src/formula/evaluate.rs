@@ -212,6 +212,16 @@ impl Evaluation<'_> {
             Function::Given => Value::Number(lists[0][0]),
             Function::Abs => Value::Number(lists[0][0].abs()),
             Function::Ln => Value::Number(lists[0][0].ln()),
+            Function::Exp => Value::Number(lists[0][0].exp()),
+            Function::Since => {
+                let both = lists[0].iter().zip(&lists[1]);
+                Value::List(both.filter(|one| *one.0 >= lists[2][0]).map(|one| *one.1).collect())
+            }
+            Function::Rates if lists[2][0].is_finite() => Value::List(rates(&lists)),
+            Function::Rates => {
+                let text = "has rates(...) from a time that is not finite: a flow has not ended";
+                return Err(NoValue::Missing(text.into()));
+            }
             Function::Percentile(per_10_000) => {
                 let (value, beyond) = percentile(&mut lists[0], *per_10_000);
                 let fewest = self.beyond.get().map_or(beyond, |fewest| fewest.min(beyond));
@@ -392,6 +402,27 @@ fn spells(values: &[f64], times: &[f64]) -> Result<Vec<f64>, NoValue> {
         values.iter().zip(times).map(|(value, at)| (*value != 0.0, *at)).collect();
     let stretches = pairs.chunk_by(|a, b| a.0 == b.0).filter(|stretch| stretch[0].0);
     Ok(stretches.map(|stretch| stretch[stretch.len() - 1].1 - stretch[0].1).collect())
+}
+
+/// Growth per second of a counter in bins. Between two of its samples it grows on a straight line.
+pub(super) fn rates(lists: &[Vec<f64>]) -> Vec<f64> {
+    let [times, values] = [&lists[0], &lists[1]];
+    let [from, width, count] = [2, 3, 4].map(|i: usize| lists[i][0]);
+    let step = lists.get(5).map_or(width, |list| list[0]);
+    if times.len() < 2 || times.len() != values.len() {
+        return Vec::new();
+    }
+    let value_at = |at: f64| {
+        let i = times.partition_point(|time| *time < at).clamp(1, times.len() - 1);
+        let share = ((at - times[i - 1]) / (times[i] - times[i - 1])).clamp(0.0, 1.0);
+        values[i - 1] + (values[i] - values[i - 1]) * share
+    };
+    let bin = |i: usize| {
+        let begin = from + step * i as f64;
+        let end = begin + width;
+        (value_at(end) - value_at(begin)) / (end - begin)
+    };
+    (0..count.max(0.0) as usize).map(bin).collect()
 }
 
 /// Nearest rank, and how many samples lie beyond it on its thin side.

@@ -13,10 +13,14 @@
 //! - In a row `%` is the remainder, and `>`, `>=`, `<`, `<=` are 1 where they hold and 0 elsewhere: `mean(x > 70)` is the share of values above 70, and
 //!   `sum(x * (t >= 2)) / sum(t >= 2)` the mean of a window of time.
 //! - Functions make one number of a list: `mean`, `sum`, `min`, `max`, `count`, `jain`, and percentiles by nearest rank, `p50`, `p99`, `p999`.
-//!   `sorted` puts a list in ascending order. `abs` and `ln` are of a number, `ceil` of a number or of each of a list.
+//!   `sorted` puts a list in ascending order. `abs`, `ln` and `exp` are of a number, `ceil` of a number or of each of a list.
 //! - `steps(x)` are the differences of neighbours. `spells(condition, t)` are the lengths of stretches in which a condition holds. `item(x, 3)` is the
 //!   fourth value. `given(x, n)` is x, and says nothing if n is 0.
 //! - `worst(a, b)` is the largest of some numbers. Unlike `max` it counts the samples beyond the percentiles of that one alone.
+//! - `since(places, values, from)` has the values whose places are at least a number: samples from some time on.
+//! - `rates(times, values, from, width, count)` is the growth per second of a counter in bins: `looks.at_s`, `looks.port(...).sent_bytes`, then
+//!   numbers. A sixth argument is the step from the begin of a bin to that of the next.
+//! - `flows(start < 2ms).elapsed_s` is a column of the flows for which the conditions hold.
 //! - `each(...)` works out its formula once for each case of the experiments whose case is `*`. `each_seed(...)` does so for each seed.
 //!   Both give a list.
 //!

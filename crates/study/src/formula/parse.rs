@@ -96,6 +96,12 @@ pub enum Function {
     Item,
     /// A number, if another one is not zero: else nothing happened.
     Given,
+    /// The exponential function of a number.
+    Exp,
+    /// Values whose places are at least a number: `since(places, values, from)`.
+    Since,
+    /// Growth per second of a counter in bins: `rates(times, values, from, width, count)`, with a sixth argument for the step between bins.
+    Rates,
     /// The formula for each case that `*` stands for.
     Each,
     /// The formula for each seed.
@@ -143,6 +149,9 @@ impl Function {
             "spells" => Self::Spells,
             "item" => Self::Item,
             "given" => Self::Given,
+            "exp" => Self::Exp,
+            "rates" => Self::Rates,
+            "since" => Self::Since,
             "each" => Self::Each,
             "each_seed" => Self::EachSeed,
             "worst" => Self::Worst,
@@ -304,7 +313,28 @@ impl Formula {
                     Function::Spells => all(&[Shape::List; 2]).map(|()| Shape::List)?,
                     Function::Item => all(&[Shape::List, Shape::Number]).map(|()| Shape::Number)?,
                     Function::Given => all(&[Shape::Number; 2]).map(|()| Shape::Number)?,
-                    Function::Abs | Function::Ln => one(Shape::Number).map(|()| Shape::Number)?,
+                    Function::Abs | Function::Ln | Function::Exp => {
+                        one(Shape::Number).map(|()| Shape::Number)?
+                    }
+                    Function::Since => {
+                        match shapes[..] {
+                            [Shape::List, Shape::List, Shape::Number] => Shape::List,
+                            _ => {
+                                return Err("has since(...) of something else than places, values and a number".into());
+                            }
+                        }
+                    }
+                    Function::Rates => match &shapes[..] {
+                        [Shape::List, Shape::List, numbers @ ..]
+                            if matches!(numbers.len(), 3 | 4)
+                                && numbers.iter().all(|one| *one == Shape::Number) =>
+                        {
+                            Shape::List
+                        }
+                        _ => {
+                            return Err("has rates(...) of something else than times, values, from, width, count and perhaps a step".into());
+                        }
+                    },
                     Function::Each | Function::EachSeed => {
                         one(Shape::Number).map(|()| Shape::List)?
                     }
@@ -325,6 +355,14 @@ impl Reference {
     fn is_of_collectives(&self) -> bool {
         matches!(self.quantity, Quantity::Metric)
             && metrics::by_name(&self.text).is_some_and(|metric| metric.is_of_collectives())
+    }
+
+    /// The column, if it is of looks.
+    pub fn column_of_looks(&self) -> Option<&Column> {
+        match &self.quantity {
+            Quantity::Column(column) => Some(column).filter(|column| column.is_of_looks()),
+            Quantity::Metric => None,
+        }
     }
 
     fn needs_window(&self) -> bool {
@@ -542,7 +580,7 @@ impl Reader<'_> {
     fn call(&mut self, name: &str, begin: usize) -> Result<Formula, String> {
         let Some(function) = Function::of(name, self.named) else {
             self.at = begin;
-            let all = "mean, sum, min, max, worst, count, jain, sorted, abs, ln, ceil, steps, spells, item, given, each, each_seed, p50, p99, p999";
+            let all = "mean, sum, min, max, worst, count, jain, sorted, abs, ln, exp, ceil, steps, spells, item, given, since, rates, each, each_seed, p50, p99, p999";
             return Err(self.wrong(
                 &format!("has {name:?}, which is no function,"),
                 &format!(

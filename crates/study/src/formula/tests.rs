@@ -164,6 +164,8 @@ fn formulas_come_to_what_arithmetic_says() {
         ("-(2 - 5) * 1e3", 3000.0),
         ("abs(2 - 5)", 3.0),
         ("ln(8) / ln(2)", 3.0),
+        ("exp(ln(8))", 8.0),
+        ("sum(since(incast[1].flows.slowdown, incast[1].flows.size_bytes, 4))", 8000.0),
         ("max(3, 1 + 4, 2)", 5.0),
         ("min(3, 1 + 4, 2)", 2.0),
         // All flows of both seeds.
@@ -192,7 +194,7 @@ fn formulas_come_to_what_arithmetic_says() {
         ("sum(ceil(incast[1].flows.slowdown / 4))", 9.0),
         ("sum(incast[1].port(*).dropped_packets)", 3.0),
         ("sum(incast[1].flows.dst)", 6.0),
-        ("max(incast[1].flows.delivered_s) * 1e6", 90.0),
+        ("max(incast[1].flows.ended_at_s) * 1e6", 90.0),
         // Samples of all series whose names match: 1, 0, 1, 10, and with the second seed 2, 0, 2, 10.
         ("sum(incast[1].series(flow * host[0]->host[1] rate))", 26.0),
         ("max(incast[1].series(flow 0 host[0]->host[1] rate))", 2.0),
@@ -238,6 +240,34 @@ fn the_worst_rests_on_its_own_samples() {
     assert_eq!(found(format!("worst({few}, {many} * 4)")), found(format!("{many} * 4")));
     assert_eq!(found(format!("max({few}, {many} * 4)")).beyond, Some(0));
     assert_eq!(found(format!("worst({few} , 10)")).beyond, None);
+}
+
+#[test]
+fn conditions_of_one_name_choose_for_it_alone() {
+    let shares = "sum(incast[1].flows(size <= 1KB).slowdown) / sum(incast[1].flows.slowdown)";
+    assert_eq!(value(shares, None).unwrap().value, 5.0 / 27.0);
+    let ends = "max(incast[1].flows(size == 3KB and traffic == 0).delivered_at_s) * 1e6";
+    assert_eq!(value(ends, None).unwrap().value, 90.0);
+    let why =
+        Formula::of_suite("sum(incast[1].flows(length < 1KB).slowdown)", FunctionNames::default());
+    assert!(why.expect_err("no such condition").contains("neither a metric nor a column"));
+}
+
+/// A counter that is 20 after 1 s, grows by 10 in the next second, and not after that.
+#[test]
+fn rates_are_of_a_counter_on_straight_lines_between_its_samples() {
+    let never = "sum(rates(incast[1].flows.start_s, incast[1].flows.start_s, 1 / 0, 1, 1))";
+    assert!(matches!(value(never, None), Err(NoValue::Missing(_))), "of a flow without an end");
+    let lists = |from: f64, count: f64| {
+        [vec![1.0, 2.0, 3.0], vec![20.0, 30.0, 30.0], vec![from], vec![0.5], vec![count]].to_vec()
+    };
+    assert_eq!(super::evaluate::rates(&lists(1.0, 3.0)), [10.0, 10.0, 0.0]);
+    assert_eq!(super::evaluate::rates(&lists(1.75, 1.9)), [5.0]);
+    let steps = [&lists(1.0, 2.0)[..], &[vec![1.0]]].concat();
+    assert_eq!(super::evaluate::rates(&steps), [10.0, 0.0]);
+    let why = Formula::of_suite("sum(rates(1, 2, 3, 4, 5))", FunctionNames::default())
+        .expect_err("no lists");
+    assert!(why.contains("has rates(...) of something else"), "{why}");
 }
 
 #[test]

@@ -1,20 +1,15 @@
-//! HierCC (APNet 2021): its figures and what its text claims, under three bundles of readings.
-//!
-//! The readings, settings and bundles stand at the top of `validation/hiercc/rows.toml`; [`setup`] writes them as scenarios.
+//! HierCC (APNet 2021): what of its suite is not data. Experiments and rows are in `validation/hiercc/`.
 
-mod incast;
-mod lab;
-mod law;
 mod pictures;
 mod sensitivity;
-mod setup;
-mod traffic;
 
-use crate::jobs::{Cores, Job};
+use crate::experiments::{Lists, measure_with_lists};
+use crate::folder::Folder;
+use crate::jobs::Cores;
 use crate::measured::MeasuredRows;
 use crate::row::Row;
+use forebay_scenario::cdf;
 pub(crate) use sensitivity::sensitivity;
-use setup::{BUNDLES, PACED, Scheme};
 
 /// Parts, by the figure of their rows.
 const PARTS: [&str; 8] = ["fig1", "fig2", "fig4", "fig5", "text", "law", "own", "epcode"];
@@ -22,6 +17,13 @@ const PARTS: [&str; 8] = ["fig1", "fig2", "fig4", "fig5", "text", "law", "own", 
 pub(crate) fn parts() -> Vec<&'static str> {
     PARTS.to_vec()
 }
+
+/// The bundles of readings; the verdict names the last.
+const BUNDLES: [&str; 3] = ["literal", "recommended", "recommended-count"];
+const NAMED: &str = BUNDLES[2];
+
+/// The port to the receiver of all flows but those of figure 5.
+const DOWN: &str = "port(pod[0].edge[0]->pod[0].edge[0].host[0])";
 
 /// "fig5a-over-hpcc-literal" belongs to "fig5". Two rows stand with the runs that answer them.
 pub(crate) fn part_of(row: &Row) -> &str {
@@ -46,58 +48,17 @@ pub(crate) fn measure(
     quick: bool,
     draw: bool,
 ) -> (MeasuredRows, Vec<(String, String)>) {
-    let wanted = |name: &str| part.is_none_or(|part| part == name);
-    let mut jobs: Vec<Job> = Vec::new();
-    if wanted("fig2") {
-        for scheme in [Scheme::Hpcc, Scheme::HpccOwn] {
-            jobs.push(Box::new(move |measured| incast::measure_2(scheme, measured)));
-        }
-        for bundle in BUNDLES.into_iter().chain([PACED]) {
-            jobs.push(Box::new(move |measured| incast::bound_2(bundle, measured)));
-        }
+    let mut rows = crate::rows("hiercc");
+    rows.retain(|row| part.is_none_or(|part| part_of(row) == part));
+    let figure_5 = part.is_none_or(|part| part == "fig5");
+    let formulas = if draw { pictures::formulas(figure_5) } else { Vec::new() };
+    let lists = Lists { formulas, further: Vec::new() };
+    let (mut measured, lists) =
+        measure_with_lists(Folder::of("hiercc"), &rows, &lists, cores, quick);
+    if rows.iter().any(|row| row.id.starts_with("text-input")) {
+        inputs(&mut measured);
     }
-    if wanted("fig1") {
-        jobs.push(Box::new(incast::measure_1));
-        jobs.push(Box::new(incast::measure_1_printed));
-    }
-    if wanted("fig4") {
-        jobs.push(Box::new(incast::measure_4));
-    }
-    if wanted("text") {
-        jobs.push(Box::new(inputs));
-        jobs.push(Box::new(law::first_round_trip));
-        jobs.push(Box::new(law::round_trip));
-        jobs.push(Box::new(traffic::lives));
-        jobs.push(Box::new(traffic::shared));
-        for bundle in BUNDLES.into_iter().chain([PACED]) {
-            jobs.push(Box::new(move |measured| law::new_aggregates(bundle, measured)));
-        }
-    }
-    if wanted("law") {
-        for bundle in BUNDLES {
-            jobs.push(Box::new(move |measured| law::single(bundle, measured)));
-            jobs.push(Box::new(move |measured| law::fair(bundle, measured)));
-            jobs.push(Box::new(move |measured| law::hop(bundle, measured)));
-        }
-    }
-    let mut measured = cores.run(jobs);
-    let run = |extent, schemes: &[_]| traffic::Figure::run(cores, extent, schemes);
-    let figure = wanted("fig5").then(|| run(traffic::Extent::new(quick), &traffic::SCHEMES));
-    if let Some(figure) = &figure {
-        traffic::measure(figure, &mut measured);
-    }
-    match &figure {
-        Some(figure) => traffic::measure_code(figure, &mut measured),
-        // Four of the schemes of figure 5.
-        None if wanted("epcode") => {
-            traffic::measure_code(&run(traffic::Extent::new(quick), &traffic::CODE), &mut measured);
-        }
-        None => {}
-    }
-    if wanted("own") && !quick {
-        traffic::measure_own(&run(traffic::Extent::own(), &traffic::OWN), &mut measured);
-    }
-    let pictures = if draw { pictures::all(figure.as_ref()) } else { Vec::new() };
+    let pictures = if draw { pictures::all(&lists, figure_5.then_some(quick)) } else { Vec::new() };
     (measured, pictures)
 }
 
@@ -109,6 +70,53 @@ fn inputs(measured: &mut MeasuredRows) {
         ("hadoop", "fbhadoop_hpcc", 1_000),
     ];
     for (row, sizes, bytes) in rows {
-        measured.insert(format!("text-input-{row}"), traffic::share_under(sizes, bytes));
+        measured.insert(format!("text-input-{row}"), share_under(sizes, bytes));
+    }
+}
+
+/// Share of the flows of a distribution under a size, per cent.
+fn share_under(sizes: &str, bytes: u64) -> f64 {
+    let sizes = cdf::by_name(sizes).expect("it is packaged");
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..50 {
+        let middle = (low + high) / 2.0;
+        if sizes.sample(middle).get() < bytes { low = middle } else { high = middle }
+    }
+    low * 100.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Data one way and ACKs of the other fill `fill` of a link: HPCC adds telemetry of 42 B to both. SIGCOMM 2019, section 4; U is
+    /// `eta` + `w_ai` / (B T), 0.2 % more than `eta`.
+    #[test]
+    fn with_data_both_ways_a_link_carries_less_under_hpcc() {
+        let [here, there] = ["pod[0].edge[0].host[0]", "pod[1].edge[0].host[0]"];
+        let long = |from, to| format!("{{ kind = \"long\", from = \"{from}\", to = \"{to}\" }}");
+        let further = [
+            ("traffic", format!("[{}, {}]", long(there, here), long(here, there))),
+            ("stop.time", "\"3ms\"".into()),
+            ("output.warmup", "\"1ms\"".into()),
+        ];
+        let schemes =
+            [("fig1[hpcc]", 0.95, 1090.0 + 106.0), ("round-trip[dcqcn]", 1.0, 1048.0 + 64.0)];
+        let formula = |scheme: &str| format!("{scheme}.window.flows.acked_bytes * 8 / 2e-3");
+        let lists = Lists {
+            formulas: schemes.iter().map(|(scheme, ..)| formula(scheme)).collect(),
+            further: further.map(|(key, value)| (key.to_string(), value)).to_vec(),
+        };
+        let cores = Cores::new(&|_, _| {});
+        let found = measure_with_lists(Folder::of("hiercc"), &[], &lists, &cores, false).1;
+        for (scheme, fill, packet_and_ack) in schemes {
+            let payloads = &found[&formula(scheme)];
+            assert_eq!(payloads.len(), 2, "{scheme}");
+            for payload in payloads {
+                let expected = fill * 25e9 * 1000.0 / packet_and_ack;
+                let off = (payload / expected - 1.0).abs();
+                assert!(off < 0.005, "{scheme}: {payload} is not {expected}");
+            }
+        }
     }
 }
