@@ -38,7 +38,7 @@ pub(crate) static FOLDERS: [Folder; 11] = [
     folder!("powertcp": "incast.toml", "incast-10.csv", "incast-255.csv"),
     folder!(
         "hiercc": "fig1.toml", "bursts.csv", "fig2.toml", "flows-16.csv", "flows-32.csv", "flows-64.csv", "flows-128.csv", "flows-256.csv",
-        "fig4.toml", "two-bursts.csv", "fig5.toml", "law.toml", "new.toml", "alone.toml", "round-trip.toml"
+        "fig4.toml", "two-bursts.csv", "two-bursts-dealt.csv", "fig5.toml", "law.toml", "new.toml", "alone.toml", "round-trip.toml"
     ),
     folder!(
         "ndp": "outcast.toml", "incast.toml", "incast-12.csv", "incast-48.csv", "incast-100.csv", "permutation.toml"

@@ -421,6 +421,7 @@ pub fn readings(suite: &str) -> &'static [&'static str] {
             "-printed",
             "-paced",
             "-epframe",
+            "-dealt",
         ],
         _ => &[],
     }
