@@ -750,6 +750,19 @@ pub(crate) mod tests {
         assert_eq!([bound("two"), bound("two-bounded")], [false, true]);
         let tags: Vec<_> = laid_out("rdma", "loss", false).into_iter().map(|p| p.tags).collect();
         assert_eq!((tags.len(), &tags[4]), (9, &vec!["irn".to_string(), "0.001".into()]));
+        // An experiment's own settings of a case come last, but for those of a quick run: RPCs of 128 B run longer than others, or as long.
+        for (experiment, quick, ms) in [
+            ("rpc-free", false, [830, 430]),
+            ("rpc-free", true, [180, 130]),
+            ("rpc-dctcp", true, [530, 530]),
+        ] {
+            let points = laid_out("hostcc", experiment, quick);
+            let ends = ["128B", "512B"].map(|size| {
+                let point = points.iter().find(|point| point.tags == [size]).expect("a case");
+                point.scenario.stop.time
+            });
+            assert_eq!(ends, ms.map(|ms| Time::from_ps(ms * 1_000_000_000)), "{experiment}");
+        }
     }
 
     #[test]
