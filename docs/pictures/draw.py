@@ -156,7 +156,7 @@ LONG = {
     **{f"hiercc-{name}.svg": Suite("hiercc/text") for name in ("fig1", "fig2", "fig4-recommended-count")},
     "hiercc-fig5.svg": Suite("hiercc/fig5"),
     **{f"hostcc-{name}.svg": Suite(f"hostcc/{name}") for name in ("fig2", "fig9", "fig10", "fig12", "fig15", "fig18")},
-    **{f"carc-{name}.svg": Recorded() for name in ("fig2", "fig3", "fig4", "fig5", "fig7", "fig8", "table1")},
+    **{f"carc-{name}.svg": Recorded() for name in ("fig2", "fig3", "fig4", "fig7", "fig5a-fig8a", "fig5bc-fig8b", "table1")},
     **{f"tcp-nv-table-{name}.svg": Recorded() for name in ("latency", "queue")},
     **{f"pcc-dilemma-{name}.svg": Suite("pcc-dilemma") for name in ("fig1", "table1", "backlog-cachefollower")},
     **{f"tcp-nv-{name}.svg": Suite("tcp-nv/router") for name in ("bursts", "queues")},
