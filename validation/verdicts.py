@@ -8,8 +8,8 @@ verdicts with validation/SUITE/verdicts.toml, which names every row that is not 
     verdicts.py --seeds SUITE...       writes validation/SUITE/seeds.toml: how many rows are in with five sets of seeds (five quick runs)
     verdicts.py --whole SUITE JSON...  writes validation/SUITE/whole.toml from the output of whole runs, `forebay reproduce SUITE[/PART] --json` or the
                                        files of `forebay reproduce --all`; of a row in several files the last counts
-    verdicts.py --numbers SUITE JSON...  writes what these runs measured to validation/SUITE/measured.toml, of which pictures of pages are
-                                       drawn; rows that they did not measure keep their numbers. Also of points of curves, the .toml beside --pictures
+    verdicts.py --numbers SUITE JSON...  writes what these runs measured to validation/SUITE/measured.toml, for pictures and tables of pages:
+                                       rows that they did not measure keep their numbers. Also of points of curves, the .toml beside --pictures
     verdicts.py --seeds-from SUITE JSON   as --seeds, from the output of `forebay reproduce SUITE --quick --seeds 5 --json`
 
 A row that is out has to name its cause in its note.
@@ -78,7 +78,7 @@ def numbers(suite, files):
             known |= {row["id"]: row["measured"] for row in rows_in(file) if row.get("measured") is not None}
     points = sorted(id for id in known if id.startswith("point-"))
     ids = [row["id"] for row in tomllib.loads((path.parent / "rows.toml").read_text())["row"]]
-    text = "# Numbers of whole runs, of which pictures in docs/pictures are drawn. `validation/verdicts.py --numbers` writes this file.\n"
+    text = "# Numbers of whole runs, for pictures and tables of pages. `validation/verdicts.py --numbers` writes this file.\n"
     text += "".join(f'"{row}" = {float(f"{known.pop(row):.6g}")}\n' for row in [*ids, *points] if row in known)
     if known:
         sys.exit(f"{suite} has no row {next(iter(known))}: the run is of another version")

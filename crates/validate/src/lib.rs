@@ -46,7 +46,7 @@ mod tcp_nv;
 pub use first_count::first_count;
 pub use jobs::OnProgress;
 pub use page::page;
-pub use recorded::{Extent, PAPERS, Share, headline, papers, recorded, stated};
+pub use recorded::{Extent, PAPERS, Share, headline, numbers_table, papers, recorded, stated};
 pub use repeats::Repeats;
 pub use row::{Basis, Row, Tolerance, Verdict};
 pub use spread::Spread;

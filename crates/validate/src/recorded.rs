@@ -2,10 +2,10 @@
 
 #[cfg(test)]
 use crate::measured::MeasuredRows;
-use crate::row::{Row, Verdict, is_counted, is_two_sided};
+use crate::measured::RowValue;
+use crate::row::{Row, Verdict, is_counted, is_two_sided, number};
 use crate::{Basis, readings, rows, rows_of};
 use serde::Deserialize;
-#[cfg(test)]
 use std::collections::BTreeMap;
 
 /// How long the runs were that verdicts were recorded of.
@@ -158,6 +158,69 @@ pub(crate) fn is_stated(row: &Row) -> bool {
     row.basis == Basis::Stated && is_two_sided(row)
 }
 
+/// A table of a page about a suite, in Markdown: `stated`, the rows that its headline counts; `count`, all rows of the named reading that
+/// count; `all`. `numbers` are those of `measured.toml`, by row. A row without one has the recorded verdict, of a whole run if there is one.
+///
+/// # Errors
+/// If there is no such table, one sentence.
+///
+/// # Panics
+/// If a file of the suite is not as it should be: it is part of the program.
+pub fn numbers_table(
+    suite: &str,
+    which: &str,
+    numbers: &BTreeMap<String, f64>,
+) -> Result<String, String> {
+    let readings = readings(suite);
+    let keep: &dyn Fn(&Row) -> bool = match which {
+        "stated" => &|row| is_counted(row, readings) && is_stated(row),
+        "count" => &|row| is_counted(row, readings),
+        "all" => &|_| true,
+        _ => return Err(format!("there is no table \"{which}\"; write stated, count or all")),
+    };
+    let mut verdicts = BTreeMap::new();
+    for rows in [Extent::Quick, Extent::Whole].into_iter().filter_map(|of| recorded(suite, of)) {
+        verdicts.extend(rows.into_iter().map(|row| (row.id, row.verdict)));
+    }
+    let rows: Vec<Row> = rows(suite).into_iter().filter(keep).collect();
+    let any = rows.iter().any(|row| numbers.contains_key(&row.id));
+    let end = common_end(&rows.iter().map(|row| row.quantity.as_str()).collect::<Vec<_>>());
+    let mut text = String::from(match any {
+        true => "| number | published | here | tolerance | verdict |\n|---|---:|---:|---|---|\n",
+        false => "| number | published | tolerance | verdict |\n|---|---:|---|---|\n",
+    });
+    for mut row in rows {
+        let here = numbers.get(&row.id).copied();
+        match here {
+            Some(value) => row.judge(Some(&RowValue::number(value))),
+            None => row.verdict = verdicts.get(&row.id).copied().unwrap_or_default(),
+        }
+        let unit = if row.unit == "1" { String::new() } else { format!(" {}", row.unit) };
+        let here = match here {
+            Some(value) => format!(" {} |", number(value)),
+            None if any => " - |".into(),
+            None => String::new(),
+        };
+        let counts = if row.counts() { String::new() } else { format!(", {}", row.basis) };
+        text += &format!(
+            "| {} | {}{unit} |{here} {} | {}{counts} |\n",
+            row.quantity[..row.quantity.len() - end].replace('|', "\\|"),
+            number(row.published),
+            row.tolerance,
+            row.verdict
+        );
+    }
+    Ok(text)
+}
+
+/// Length of the words behind a comma that all texts end in, such as the name of a reading.
+fn common_end(texts: &[&str]) -> usize {
+    let [first, second, ..] = texts else { return 0 };
+    let ends = first.match_indices(", ").map(|(at, _)| &first[at..]);
+    let all = |end: &&str| first != second && texts.iter().all(|text| text.ends_with(*end));
+    ends.into_iter().find(all).map_or(0, str::len)
+}
+
 /// The first line of a paper's page: how many of the two-sided numbers that it states are in, by recorded verdicts.
 pub fn headline(suite: &str) -> Option<String> {
     let of = |extent| Some(stated(&recorded(suite, extent)?, readings(suite)));
@@ -249,6 +312,14 @@ pub(crate) mod tests {
         assert_eq!(share, Share { within: 1, judged: 2 });
         assert_eq!(share.to_string(), "1 of 2");
         assert_eq!(Share::default().to_string(), "none");
+    }
+
+    #[test]
+    fn what_all_rows_of_a_table_end_in_is_left_out() {
+        let end = |texts: &[&str]| common_end(texts);
+        assert_eq!(end(&["misses, a, b", "falls, x, a, b", "gain, a, b"]), ", a, b".len());
+        assert_eq!(end(&["misses, a", "falls, b"]), 0);
+        assert_eq!(end(&["misses, a"]), 0, "one row ends in all of its words");
     }
 
     /// A quick run leaves out the rows that it would judge otherwise than a whole one.

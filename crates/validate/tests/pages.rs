@@ -1,9 +1,10 @@
 //! A page about a paper begins with the totals of its suite's recorded verdicts: neither can go stale alone.
 
 use forebay_validate::{
-    Extent, Row, SUITES, Spread, first_count, headline, only_by_name, papers, readings, recorded,
-    recorded_spread, totals,
+    Extent, Row, SUITES, Spread, Verdict, first_count, headline, numbers_table, only_by_name,
+    papers, readings, recorded, recorded_spread, totals,
 };
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// First line of the totals, and what stands before their last.
@@ -19,6 +20,33 @@ const PAPERS: &str = "| paper | run | ";
 /// First line of the table of the first count there, and what ends its list.
 const FIRST_COUNT: &str = "| paper | first count | ";
 const FIRST_COUNT_END: &str = "\n\nThe first count";
+
+/// What begins a table of numbers, before its kind, and what ends it.
+const NUMBERS: &str = "<!-- numbers: ";
+const NUMBERS_END: &str = "<!-- end of numbers -->";
+
+/// The page with its tables of numbers as they are now, and how many there are.
+fn numbered(page: &str, suite: &str, numbers: &BTreeMap<String, f64>) -> (String, usize) {
+    let mut parts = page.split(NUMBERS);
+    let mut text = parts.next().expect("a page has a begin").to_string();
+    let mut tables = 0;
+    for part in parts {
+        let (which, rest) = part.split_once(" -->").expect("the comment ends");
+        let (_, after) = rest.split_once(NUMBERS_END).expect("the table ends");
+        let table = numbers_table(suite, which, numbers);
+        let table = table.unwrap_or_else(|why| panic!("docs/papers/{suite}.md: {why}"));
+        text += &format!("{NUMBERS}{which} -->\n{table}{NUMBERS_END}{after}");
+        tables += 1;
+    }
+    (text, tables)
+}
+
+/// What runs of a suite measured, if that was recorded.
+fn measured(suite: &str) -> BTreeMap<String, f64> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../validation");
+    let text = std::fs::read_to_string(root.join(suite).join("measured.toml")).unwrap_or_default();
+    toml::from_str(&text).unwrap_or_else(|error| panic!("{suite}/measured.toml: {error}"))
+}
 
 /// The page with these totals: in place of those it has, or after its title.
 fn with(page: &str, suite: &str, totals: &str) -> String {
@@ -61,11 +89,11 @@ fn check(path: &Path, page: &str, expected: &str) {
     }
 }
 
-/// `FOREBAY_BLESS=1 cargo test -p forebay-validate --test pages` writes the totals into the pages.
+/// `FOREBAY_BLESS=1 cargo test -p forebay-validate --test pages` writes headline, totals and tables of numbers into the pages.
 #[test]
-fn pages_begin_with_the_headline_and_the_totals_of_recorded_verdicts() {
+fn pages_have_the_headline_the_totals_and_the_numbers_of_recorded_runs() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut seen = 0;
+    let (mut seen, mut with_tables) = (0, 0);
     for suite in SUITES {
         let path = root.join(format!("docs/papers/{suite}.md"));
         let spread = recorded_spread(suite);
@@ -81,10 +109,51 @@ fn pages_begin_with_the_headline_and_the_totals_of_recorded_verdicts() {
         seen += 1;
         let expected = with(&page, suite, &totals(&rows, readings(suite), spread.as_ref()));
         let expected = headed(&expected, &headline(suite).expect("verdicts were recorded"));
+        let (expected, tables) = numbered(&expected, suite, &measured(suite));
+        with_tables += usize::from(tables > 0);
         check(&path, &page, &expected);
         assert!(expected.find(FIRST) < Some(600), "{suite}: the page begins with the totals");
     }
     assert!(seen >= 7, "{seen} pages");
+    assert!(with_tables >= 5, "{with_tables} pages have a table of their rows");
+}
+
+/// A picture and a table of a page are of the run whose verdicts count.
+#[test]
+fn a_recorded_number_has_the_verdict_that_was_recorded_of_it() {
+    for suite in SUITES {
+        let Some(rows) = recorded(suite, Extent::Whole) else { continue };
+        let numbers = measured(suite);
+        for row in rows {
+            let Some(value) = numbers.get(&row.id) else { continue };
+            if row.verdict == Verdict::NotRun {
+                continue; // that part was not run whole
+            }
+            let within = row.tolerance.holds(row.published, *value);
+            assert_eq!(within, row.verdict == Verdict::In, "{suite}: {}: {value}", row.id);
+        }
+    }
+}
+
+#[test]
+fn a_table_of_numbers_has_the_rows_that_its_kind_names() {
+    let none = BTreeMap::new();
+    let lines = |which| numbers_table("ndp", which, &none).map(|text| text.lines().count());
+    assert_eq!((lines("all"), lines("count"), lines("stated")), (Ok(15), Ok(13), Ok(11)));
+    let why = numbers_table("ndp", "best", &none).expect_err("there is none");
+    assert_eq!(why, "there is no table \"best\"; write stated, count or all");
+    let numbers = BTreeMap::from([("incast-first-48".to_string(), 1.21)]);
+    let table = numbers_table("ndp", "all", &numbers).expect("it is one");
+    assert!(table.contains("| number | published | here | tolerance | verdict |"), "{table}");
+    let page = "a\n<!-- numbers: all -->\nold\n<!-- end of numbers -->\nb\n";
+    let (now, tables) = numbered(page, "ndp", &numbers);
+    assert_eq!(tables, 1);
+    assert_eq!(
+        now,
+        format!("a\n<!-- numbers: all -->\n{table}<!-- end of numbers -->\nb\n"),
+        "nothing else changes"
+    );
+    assert_eq!(numbered(&now, "ndp", &numbers).0, now);
 }
 
 #[test]
