@@ -128,6 +128,11 @@ fn rpcs(summary: &Summary) -> Option<&RpcClass> {
     summary.rpc.as_ref().map(|rpc| &rpc.overall)
 }
 
+/// `traffic[2]` of the name of a class of flows or collectives.
+pub(crate) fn traffic_entry(class: &str) -> &str {
+    class.split(' ').next().unwrap_or_default()
+}
+
 type NamedMetric<T> = (&'static str, &'static str, T);
 
 const DISTRIBUTIONS: [NamedMetric<OfClass>; 4] = [

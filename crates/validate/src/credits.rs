@@ -5,12 +5,16 @@
 //! was posted. Both are to have the same times to the picosecond. Then the order is the same, across connections too; requests of two
 //! connections in the same picosecond have none. Both also count requests, those that waited, how long, and the most credits outstanding.
 
-use crate::bench::run_logged;
+use crate::laid_out;
 use crate::measured::MeasuredRows;
+use crate::seeds::seed;
 use forebay_credits::{Account, Counts, Message, Post, Sender, Shares};
 use forebay_laws::log::Log;
 use forebay_laws::pool::{Pool, PoolEvent, PoolParams};
+use forebay_record::law_logs::LawLogsInMemory;
 use forebay_record::{CreditPool, RunRecord};
+use forebay_scenario::model::Scenario;
+use forebay_sim::{Options, Outputs, Watch, simulate_into};
 use forebay_units::{Span, Time};
 use std::collections::BTreeMap;
 
@@ -147,4 +151,29 @@ fn play(record: &RunRecord, end: Time) -> Option<LibraryRun> {
     wake_before(&mut sender, end + Span::from_ps(1), &mut posts);
     let limits = (0..connections).map(|at| sender.account(at).map_or(0, Account::limit)).collect();
     Some(LibraryRun { counts: *sender.counts(), limits, posts })
+}
+
+/// Runs a scenario text with seed 1 to its end. Also gives the logs of its laws, by whose they are.
+fn run_logged(name: &str, text: &str, end: f64) -> (RunRecord, BTreeMap<String, Vec<u8>>) {
+    let seed = seed(1);
+    let scenario = scenario_of(name, text, seed, end);
+    let logs = LawLogsInMemory::default();
+    let outputs = Outputs { law_logs: Some(&logs), ..Outputs::default() };
+    let outcome = simulate_into(&scenario, seed, Options::default(), &Watch::default(), outputs)
+        .unwrap_or_else(|error| panic!("{name}: {error}"));
+    (outcome.record, logs.finish())
+}
+
+/// The scenario of a text, which is about to be run.
+fn scenario_of(name: &str, text: &str, seed: u64, end: f64) -> Scenario {
+    let head = format!(
+        "version = 1\nseeds = [{seed}]\nstop = {{ time = \"{}us\" }}\n{text}\n",
+        (end * 1e6).round() as u64,
+    );
+    let scenario = match forebay_scenario::text(name, &head) {
+        Ok(loaded) => loaded.scenario,
+        Err(error) => panic!("{error}\n{head}"),
+    };
+    laid_out::begins(&scenario);
+    scenario
 }

@@ -16,7 +16,6 @@
 //! Invariant: results do not depend on the order in which simulations end.
 
 use crate::across_racks::AcrossRacks;
-use crate::bench;
 use crate::define::Definitions;
 use crate::folder::Folder;
 use crate::functions::{FUNCTIONS, LISTS};
@@ -24,6 +23,7 @@ use crate::jobs::Cores;
 use crate::laid_out;
 use crate::measured::{MeasuredRows, Value};
 use crate::row::{Row, number};
+use crate::seeds;
 use crate::signals;
 use forebay_record::{RunRecord, RunStart, Summary};
 use forebay_scenario::import::{self, Command, Htsim, Source};
@@ -43,9 +43,20 @@ use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, OnceLock};
 
+/// A number that a picture needs and that has no row.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CurvePoint {
+    pub id: String,
+    pub formula: String,
+}
+
 /// What `rows.toml` says beside its rows.
 #[derive(Deserialize)]
 struct File {
+    /// Points of curves.
+    #[serde(default)]
+    point: Vec<CurvePoint>,
     #[serde(default)]
     experiment: BTreeMap<String, Experiment>,
     #[serde(default)]
@@ -80,13 +91,24 @@ struct Experiment {
     /// Whether hostCC's signals at the first host with a path to memory are kept, as series.
     #[serde(default)]
     signals: bool,
-    /// The cases of a quick run. Default: all.
-    quick_cases: Option<Vec<String>>,
     /// Draws the flows of `poisson` traffic between hosts of different racks.
     across_racks: Option<AcrossRacks>,
+    /// Labels of points that `*` leaves out in a quick run.
+    #[serde(default)]
+    whole_only: Vec<String>,
+    /// Begin of the measured part of flows, RPCs and windows. Default: `output.warmup`, from which paths to memory are measured in any case.
+    from: Option<MeasuredFrom>,
     /// Equal steps from the end of the warm-up to the last arrival, or the end of the run, after each of which ports and hosts are looked at.
     #[serde(default)]
     looks: u32,
+}
+
+/// When the measured part begins, in a whole run and in a quick one.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MeasuredFrom {
+    whole: Time,
+    quick: Time,
 }
 
 /// A connection matrix of csg-htsim, and flags of its program `htsim_ndp`.
@@ -113,9 +135,6 @@ struct Case {
 
 type Settings = BTreeMap<String, toml::Value>;
 
-/// The cases of each experiment, in order.
-type Cases = BTreeMap<String, Vec<String>>;
-
 /// Why an experiment cannot be laid out.
 struct Refusal(String);
 
@@ -130,6 +149,8 @@ struct Point {
     experiment: String,
     /// What chooses it: the case, and labels of swept values.
     tags: Vec<String>,
+    /// Whether `*` stands for it.
+    in_star: bool,
     looks: u32,
     signals: bool,
     /// Columns of the looks that formulas name.
@@ -144,13 +165,13 @@ struct Point {
 /// Points with their results.
 pub(crate) struct Results {
     points: Vec<FinishedPoint>,
-    cases: Cases,
     definitions: Definitions,
 }
 
 struct FinishedPoint {
     experiment: String,
     tags: Vec<String>,
+    in_star: bool,
     about: RunStart,
     records: Vec<RunRecord>,
     windows: Vec<Window>,
@@ -231,7 +252,7 @@ pub(crate) fn results(
     let lists_of: Vec<Formula> = lists.formulas.iter().map(list).collect();
     let all = formulas.iter().flat_map(RowFormula::all).chain(&lists_of);
     let references: Vec<&Reference> = all.flat_map(Formula::references).collect();
-    let (points, cases) =
+    let points =
         lay_out(folder, quick, &references, &lists.further).unwrap_or_else(|why| wrong(why));
     let runs = points.iter().flat_map(|point| {
         (0..point.scenario.seeds.len()).map(move |at| move || point.simulate(at))
@@ -240,10 +261,19 @@ pub(crate) fn results(
     let Some(points) = points.into_iter().map(Point::finished).collect() else {
         return (MeasuredRows::new(), None); // scenarios were laid out and not run
     };
-    let results = Results { points, cases, definitions };
+    let results = Results { points, definitions };
     let mut measured = MeasuredRows::new();
     formulas.iter().for_each(|one| one.enter(&results, &mut measured));
     (measured, Some(results))
+}
+
+/// The points of a suite's curves.
+///
+/// # Panics
+/// As [`measure`].
+pub(crate) fn curve_points(folder: &Folder) -> Vec<CurvePoint> {
+    let file: Result<File, _> = toml::from_str(folder.rows);
+    file.unwrap_or_else(|error| panic!("validation/{}: rows.toml: {error}", folder.suite)).point
 }
 
 /// What the suite defines.
@@ -263,7 +293,7 @@ pub(crate) fn records(
 ) -> Vec<(String, RunRecord)> {
     let sets: Vec<_> = sets.iter().map(|(key, value)| (key.to_string(), value.clone())).collect();
     let named = BTreeSet::from([experiment.to_string()]);
-    let (points, _) = points_of(folder, false, &named, &|_, _, _| true, &sets)
+    let points = points_of(folder, false, &named, &|_, _, _| true, &sets)
         .unwrap_or_else(|why| panic!("validation/{}: {why}", folder.suite));
     let run = |point: Point| {
         point.simulate(0);
@@ -277,28 +307,34 @@ pub(crate) fn records(
 /// Says what is wrong with the experiments and formulas of a suite; nothing is run.
 #[cfg(test)]
 fn check(folder: &Folder, rows: &[Row], quick: bool) -> Result<usize, String> {
-    let formulas = formulas(rows, &definitions(folder)?)?;
-    let references = || formulas.iter().flat_map(RowFormula::all).flat_map(Formula::references);
+    let definitions = definitions(folder)?;
+    let formulas = formulas(rows, &definitions)?;
+    let curves = curve_points(folder);
+    let curves = curves.iter().map(|point| list_formula(&point.formula, &definitions));
+    let curves = curves.collect::<Result<Vec<Formula>, String>>()?;
+    let all = || formulas.iter().flat_map(RowFormula::all).chain(&curves);
+    let references = || all().flat_map(Formula::references);
     let named: BTreeSet<String> = names(references()).map(|name| name.experiment.clone()).collect();
-    let (points, cases) = points_of(folder, quick, &named, &|_, _, _| true, &[])?;
+    let points = points_of(folder, quick, &named, &|_, _, _| true, &[])?;
+    let all = points.iter().map(|point| (point.experiment.as_str(), &point.tags[..]));
     let run = |one: &&RowFormula<'_>| !(quick && one.row.whole_only);
-    let run = formulas.iter().filter(run).flat_map(RowFormula::all).flat_map(Formula::references);
-    for name in names(run) {
-        let cases = cases.get(&name.experiment).map_or(&[][..], Vec::as_slice);
+    let run = formulas.iter().filter(run).flat_map(RowFormula::all).chain(&curves);
+    for name in names(run.flat_map(Formula::references)) {
         let star = name.point.iter().any(|one| one == "*");
-        let none = [String::new()];
-        let each = if star { cases } else { &none };
-        for case in each {
+        let in_star = points.iter().filter(|point| point.in_star);
+        let in_star = in_star.map(|point| (point.experiment.as_str(), &point.tags[..]));
+        let each = if star { starred(in_star, name) } else { vec![String::new()] };
+        for case in &each {
             let point = name.point.iter().map(|one| if one == "*" { case } else { one }.clone());
             let name = RunName { point: point.collect(), ..name.clone() };
-            let tags = points.iter().map(|point| (point.experiment.as_str(), &point.tags[..]));
-            chosen(tags, &name)?;
+            chosen(all.clone(), &name)?;
         }
     }
     let file: File = toml::from_str(folder.rows).map_err(|error| error.to_string())?;
     match file.experiment.keys().find(|name| !named.contains(*name)) {
-        Some(name) => Err(format!("no row names experiment.{name}; leave it out")),
-        None => Ok(points.len()),
+        // Rows that are not run as quick ones may need it.
+        Some(name) if !quick => Err(format!("no row names experiment.{name}; leave it out")),
+        _ => Ok(points.len()),
     }
 }
 
@@ -346,54 +382,57 @@ fn names<'a>(references: impl Iterator<Item = &'a Reference>) -> impl Iterator<I
     references.filter_map(|reference| reference.run.as_ref())
 }
 
-/// The points that these references are of with further settings, and the cases of each experiment.
+/// The points that these references are of with further settings.
 fn lay_out(
     folder: &Folder,
     quick: bool,
     references: &[&Reference],
     further: &[(String, String)],
-) -> Result<(Vec<Point>, Cases), String> {
+) -> Result<Vec<Point>, String> {
     let names = || names(references.iter().copied());
     let named: BTreeSet<String> = names().map(|name| name.experiment.clone()).collect();
     // Further settings need not suit the others.
     let is_named = |experiment: &str, case: &str, cases: &[String]| {
         names().filter(|name| name.experiment == experiment).any(|name| {
-            let mut own = name.point.iter().filter(|one| *one == "*" || cases.contains(one));
-            own.clone().next().is_none() || own.any(|one| one == "*" || one == case)
+            let mut own = name.point.iter().filter(|one| cases.contains(one));
+            own.clone().next().is_none() || own.any(|one| one == case)
         })
     };
-    let (mut points, cases) = points_of(folder, quick, &named, &is_named, further)?;
-    points.retain(|point| names().any(|name| name.covers(&point.experiment, &point.tags)));
+    let mut points = points_of(folder, quick, &named, &is_named, further)?;
+    let covers = |point: &Point, name: &RunName| {
+        let is = point.in_star || name.point.iter().all(|one| one != "*");
+        name.covers(&point.experiment, &point.tags) && is
+    };
+    points.retain(|point| names().any(|name| covers(point, name)));
     for point in &mut points {
         for reference in references {
-            let named = reference.run.as_ref();
-            let of = named.is_some_and(|name| name.covers(&point.experiment, &point.tags));
+            let of = reference.run.as_ref().is_some_and(|name| covers(point, name));
             let Some(column) = reference.column_of_looks().filter(|_| of) else { continue };
             if !point.looked.contains(column) {
                 point.looked.push(column.clone());
             }
         }
     }
-    Ok((points, cases))
+    Ok(points)
 }
 
 /// Whether a case of an experiment, which has these cases, is wanted.
 type WantsCase<'a> = &'a dyn Fn(&str, &str, &[String]) -> bool;
 
-/// The points of these experiments and cases with further settings, and the cases of each.
+/// The points of these experiments and cases with further settings.
 fn points_of(
     folder: &Folder,
     quick: bool,
     named: &BTreeSet<String>,
     wants: WantsCase<'_>,
     further: &[(String, String)],
-) -> Result<(Vec<Point>, Cases), String> {
+) -> Result<Vec<Point>, String> {
     let file: File = toml::from_str(folder.rows).map_err(|error| format!("rows.toml: {error}"))?;
     if let Some(name) = named.iter().find(|name| !file.experiment.contains_key(name.as_str())) {
         let known: Vec<&str> = file.experiment.keys().map(String::as_str).collect();
         return Err(format!("there is no experiment {name:?}; write one of {}", known.join(", ")));
     }
-    let (mut points, mut cases) = (Vec::new(), BTreeMap::new());
+    let mut points = Vec::new();
     for (name, experiment) in file.experiment {
         if !named.contains(&name) {
             continue;
@@ -405,10 +444,8 @@ fn points_of(
             })?,
             None => &none,
         };
-        let short = experiment.quick_cases.as_ref().filter(|_| quick);
-        let all = short.unwrap_or(&experiment.cases);
-        let wanted = all.iter().filter(|case| wants(&name, case, all));
-        for case in wanted.map(Some).chain(all.is_empty().then_some(None)) {
+        let all = experiment.cases.iter().filter(|case| wants(&name, case, &experiment.cases));
+        for case in all.map(Some).chain(experiment.cases.is_empty().then_some(None)) {
             let known = case.map_or(Some(&none), |case| file.case.get(case));
             let known = known.ok_or_else(|| {
                 let case = case.map_or("", String::as_str);
@@ -420,22 +457,27 @@ fn points_of(
             let plan = plan.map_err(|Refusal(why)| format!("experiment.{name}: {why}"))?;
             let tags = labels(&plan);
             for (point, labels) in plan.points.into_iter().zip(tags) {
+                let tags: Vec<String> = case.cloned().into_iter().chain(labels).collect();
+                let mut about = about_under(&point.scenario, &point.expect, &[]);
+                if let Some(from) = experiment.from {
+                    about.warmup = if quick { from.quick } else { from.whole };
+                }
                 points.push(Point {
                     experiment: name.clone(),
-                    tags: case.cloned().into_iter().chain(labels).collect(),
+                    in_star: !(quick && tags.iter().any(|tag| experiment.whole_only.contains(tag))),
+                    tags,
                     looks: experiment.looks,
                     signals: experiment.signals,
                     looked: vec![Column::LookSeconds],
                     across_racks: experiment.across_racks,
-                    about: about_under(&point.scenario, &point.expect, &[]),
+                    about,
                     results: Mutex::new(vec![None; point.scenario.seeds.len()]),
                     scenario: point.scenario,
                 });
             }
         }
-        cases.insert(name, all.clone());
     }
-    Ok((points, cases))
+    Ok(points)
 }
 
 impl Experiment {
@@ -510,22 +552,24 @@ impl HtsimCommand {
 
 /// The labels of the swept values of each point.
 fn labels(plan: &Plan) -> Vec<Vec<String>> {
-    let of_key = |key: usize| {
-        let mut distinct: Vec<&str> = Vec::new();
-        for point in &plan.points {
-            if !distinct.contains(&point.values[key].as_str()) {
-                distinct.push(&point.values[key]);
-            }
-        }
-        let short = sweep::labels(&distinct);
-        let one = |value: &String| {
-            let at = distinct.iter().position(|known| known == value);
-            short[at.expect("it is one of them")].clone()
-        };
-        plan.points.iter().map(|point| one(&point.values[key])).collect::<Vec<_>>()
-    };
-    let keys: Vec<Vec<String>> = (0..plan.keys.len()).map(of_key).collect();
+    let values = plan.points.iter().map(|point| point.values.iter().map(String::as_str).collect());
+    let keys = sweep::labels_by_key(&values.collect::<Vec<_>>());
     (0..plan.points.len()).map(|at| keys.iter().map(|key| key[at].clone()).collect()).collect()
+}
+
+/// What `*` stands for in a name: the tag of each point that has all others.
+fn starred<'a>(
+    points: impl Iterator<Item = (&'a str, &'a [String])>,
+    name: &RunName,
+) -> Vec<String> {
+    let others: Vec<&String> = name.point.iter().filter(|one| *one != "*").collect();
+    let left = points.filter(|(of, _)| *of == name.experiment).filter_map(|(_, tags)| {
+        let mut left = tags.iter().filter(|tag| !others.contains(tag));
+        let all = others.iter().all(|one| tags.contains(one));
+        let one = left.next().filter(|_| all && left.next().is_none());
+        one.cloned()
+    });
+    left.collect()
 }
 
 /// Place of the point that a formula names. The error says what there is.
@@ -554,34 +598,33 @@ impl Point {
     /// Simulates one of its seeds.
     fn simulate(&self, at: usize) {
         laid_out::begins(&self.scenario);
-        let seed = bench::seed(self.scenario.seeds[at]);
+        let seed = seeds::seed(self.scenario.seeds[at]);
         let drawn = self.across_racks.map(|across| across.drawn(&self.scenario, seed));
         let scenario = drawn.as_ref().unwrap_or(&self.scenario);
         let mut simulation = Simulation::new(scenario, seed, Options::default())
             .unwrap_or_else(|error| panic!("{}: {error}", scenario.name));
-        let (warmup, end) = (self.scenario.output.warmup, self.scenario.stop.time);
-        let look = |simulation: &mut Simulation, at: Time| {
+        let names = simulation.names().to_vec();
+        let (warmup, end) = (self.about.warmup, self.scenario.stop.time);
+        let mut look = |at: Time| {
             simulation.advance(at, &Watch::default());
             without_packets(simulation.inspect())
         };
-        let names = simulation.names().to_vec();
-        let before = look(&mut simulation, warmup);
+        let before = look(warmup);
         let signal_times = signals::times(warmup).take_while(|at| self.signals && *at < end);
-        let states: Vec<_> = signal_times
-            .filter_map(|at| look(&mut simulation, at).memories.first().copied())
-            .collect();
+        let states: Vec<_> =
+            signal_times.filter_map(|at| look(at).memories.first().copied()).collect();
         let last = self.scenario.traffic.iter().map(|entry| entry.until).max();
         let span = last.unwrap_or(end).min(end).since(warmup).as_ps();
         let step = |i: u32| Span::from_ps(span * u64::from(i) / u64::from(self.looks));
         let mut looks: Vec<_> =
             self.looked.iter().map(|column| (column.clone(), Vec::new())).collect();
         for i in 1..=self.looks {
-            let seen = look(&mut simulation, warmup + step(i));
+            let seen = look(warmup + step(i));
             for (column, values) in &mut looks {
                 values.extend(column.look(&names, &before, &seen));
             }
         }
-        let after = look(&mut simulation, Time::MAX);
+        let after = look(Time::MAX);
         let seconds = end.as_secs_f64() - warmup.as_secs_f64();
         let window = Window { before, looks, after, seconds, names };
         let mut record = simulation.finish().record;
@@ -598,6 +641,7 @@ impl Point {
         Some(FinishedPoint {
             experiment: self.experiment,
             tags: self.tags,
+            in_star: self.in_star,
             about: self.about,
             records,
             windows,
@@ -625,8 +669,9 @@ impl Experiments for Results {
         })
     }
 
-    fn cases(&self, experiment: &str) -> Vec<String> {
-        self.cases.get(experiment).cloned().unwrap_or_default()
+    fn cases(&self, name: &RunName) -> Vec<String> {
+        let points = self.points.iter().filter(|point| point.in_star);
+        starred(points.map(|point| (point.experiment.as_str(), &point.tags[..])), name)
     }
 
     fn function(&self, name: &str) -> Option<NamedFunction> {
@@ -710,7 +755,7 @@ pub(crate) mod tests {
     ) -> Scenario {
         let named = BTreeSet::from([experiment.to_string()]);
         let laid_out = points_of(folder, false, &named, &|_, case, _| case == tag, further);
-        let (points, _) = laid_out.unwrap_or_else(|why| panic!("{why}"));
+        let points = laid_out.unwrap_or_else(|why| panic!("{why}"));
         let point = points.into_iter().find(|point| point.tags.iter().any(|one| one == tag));
         point.unwrap_or_else(|| panic!("{experiment}[{tag}] is there")).scenario
     }
@@ -735,7 +780,7 @@ pub(crate) mod tests {
         let laid_out = |suite, experiment: &str, quick| {
             let named = BTreeSet::from([experiment.to_string()]);
             let points = points_of(Folder::of(suite), quick, &named, &|_, _, _| true, &[]);
-            points.unwrap_or_else(|why| panic!("{suite}: {why}")).0
+            points.unwrap_or_else(|why| panic!("{suite}: {why}"))
         };
         for (quick, us) in [(false, 3_000), (true, 300)] {
             let points = laid_out("homa", "racks", quick);
@@ -773,6 +818,34 @@ pub(crate) mod tests {
             measure(Folder::of("ndp"), &rows, &Cores::new(&|_, _| {}), true);
         });
         assert_eq!(seen.scenarios, 1);
+    }
+
+    /// Readings 8 and 12 of carc: of long cores a quick run has 2 and 8, and the measured part begins after 20 ms, or 4 ms.
+    #[test]
+    fn a_star_of_a_quick_run_leaves_out_the_long_points() {
+        let rows = crate::rows("carc");
+        let row = rows.iter().find(|row| row.id == "fig8b-throughput-lifo").expect("it is a row");
+        let folder = Folder::of("carc");
+        let formulas = formulas(std::slice::from_ref(row), &definitions(folder).expect("it reads"));
+        let formulas = formulas.expect("it reads");
+        let all = formulas.iter().flat_map(RowFormula::all).flat_map(Formula::references);
+        let references: Vec<&Reference> = all.collect();
+        for (quick, labels, ms) in [(false, &["2", "4", "6", "8"][..], 20), (true, &["2", "8"], 4)]
+        {
+            let points = lay_out(folder, quick, &references, &[]).expect("they are there");
+            let carc = points.iter().filter(|one| one.experiment == "carc");
+            let tags: Vec<String> = carc.clone().map(|point| point.tags.join(" ")).collect();
+            assert_eq!(tags, labels.iter().map(|one| format!("lifo {one}")).collect::<Vec<_>>());
+            assert_eq!(points.len(), 2 * labels.len(), "and as many with hostCC");
+            for point in carc {
+                assert_eq!(point.about.warmup, Time::ZERO + Span::from_ms(ms));
+                assert_eq!(
+                    point.scenario.output.warmup,
+                    Time::ZERO,
+                    "memory is measured from 0 on"
+                );
+            }
+        }
     }
 
     fn changed(suite: &'static str, from: &str, to: &str) -> String {

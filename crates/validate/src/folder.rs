@@ -24,7 +24,7 @@ macro_rules! folder {
 }
 
 /// All of them.
-pub(crate) static FOLDERS: [Folder; 11] = [
+pub(crate) static FOLDERS: [Folder; 12] = [
     folder!(
         "htsim": "lone-1.cm", "lone-45.cm", "lone-100.cm", "lone-300.cm", "incast-12.cm", "incast-48.cm", "incast-100.cm",
         "permutation-128.cm"
@@ -55,6 +55,7 @@ pub(crate) static FOLDERS: [Folder; 11] = [
         "tcp-nv": "table.toml", "router.toml", "rack.toml", "pause.toml", "sort.toml", "mixed.toml", "reverse.toml",
         "lone.toml", "pacing.toml", "short.toml", "unfair.toml", "range.toml", "hosts.toml"
     ),
+    folder!("carc": "mixed.toml", "alone.toml", "echo.toml", "idle.toml", "tension.toml"),
 ];
 
 impl Folder {

@@ -1,7 +1,6 @@
 //! Functions that formulas of rows name, beyond arithmetic and statistics: rules of one paper or one measurement.
 
-use crate::bench::mean;
-use crate::order::Samples;
+use crate::order::{Samples, mean};
 use crate::signals::WRITE_US;
 use forebay_study::formula::{NamedFunction, NamedList};
 use std::collections::BTreeMap;

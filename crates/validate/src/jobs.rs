@@ -1,8 +1,8 @@
 //! Independent experiments on all cores, and a callback that gets how many are over.
 
-use crate::bench::with_seeds_above;
 use crate::laid_out;
 use crate::measured::MeasuredRows;
+use crate::seeds::with_seeds_above;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;

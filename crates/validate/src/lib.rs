@@ -9,7 +9,6 @@
 mod across_racks;
 mod analytic;
 mod bars;
-mod bench;
 mod carc;
 mod chart;
 mod credits;
@@ -37,6 +36,7 @@ mod recorded;
 mod repeats;
 mod row;
 mod row_chart;
+mod seeds;
 mod signals;
 mod source;
 mod spread;
@@ -185,12 +185,8 @@ fn suite(name: &str) -> Suite {
             sensitivity: None,
         },
         "carc" => Suite {
-            rows: include_str!("../../../validation/carc/rows.toml"),
-            measure: Measure::Code(|cores, part, quick, draw| {
-                let measured = carc::measure(cores, part, quick, draw);
-                let pictures = drawn(draw, || carc::pictures(&measured));
-                (measured, pictures)
-            }),
+            rows: Folder::of(name).rows,
+            measure: Measure::Code(carc::measure),
             parts: carc::parts,
             part_of: carc::part_of,
             sensitivity: None,

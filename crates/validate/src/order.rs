@@ -1,4 +1,4 @@
-//! Percentiles of samples, each with the interval that the number of samples leaves it.
+//! Means and percentiles of samples, each percentile with the interval that the number of samples leaves it.
 
 /// Samples in ascending order.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -46,10 +46,8 @@ impl Samples {
     }
 }
 
-/// How many of `count` samples lie beyond their nearest-rank percentile, on its thin side.
-pub(crate) fn beyond(count: usize, per_10_000: u32) -> usize {
-    let rank = (count * per_10_000 as usize).div_ceil(10_000);
-    if per_10_000 >= 5_000 { count - rank } else { rank.saturating_sub(1) }
+pub(crate) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// Ranks, counted from 1, of the two order statistics: each side fails with 2.5 % at most. Rank 0 and rank n + 1 are beyond.
@@ -88,7 +86,11 @@ mod tests {
         for (count, per_10_000, expected) in
             [(0, 9990, 0), (2697, 9990, 2), (10_000, 9990, 10), (999, 9900, 9), (1100, 100, 10)]
         {
-            assert_eq!(beyond(count, per_10_000), expected, "{count} {per_10_000}");
+            assert_eq!(
+                forebay_study::formula::beyond(count, per_10_000),
+                expected,
+                "{count} {per_10_000}"
+            );
         }
     }
 

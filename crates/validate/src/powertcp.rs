@@ -1,10 +1,10 @@
 //! PowerTCP (NSDI 2022): pictures of figure 4. Experiments and rows are data in `validation/powertcp/`.
 
-use crate::bench::mean;
 use crate::experiments::{Lists, measure_with_lists};
 use crate::folder::Folder;
 use crate::jobs::Cores;
 use crate::measured::MeasuredRows;
+use crate::order::mean;
 use crate::plot::{Line, Panel, plot};
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! The metrics that runs are compared by, and what a difference is worth.
 
 use super::{OfSeed, Side};
-use crate::metrics::{self, Metric};
+use crate::metrics::{self, Metric, traffic_entry};
 use crate::pairs::{MOST_SEEDS, PairVerdict, PairedValues, paired};
 use forebay_record::{Estimate, FlowClass, MIN_SEEDS_FOR_CI, Summary};
 use forebay_units::human;
@@ -322,14 +322,14 @@ fn size_classes(sides: &[Side]) -> Vec<MetricValues> {
 fn entries(sides: &[Side]) -> Vec<MetricValues> {
     let of = |summary: &Summary, name: &str| {
         let all = summary.collective.iter().flat_map(|all| &all.traffic_classes);
-        let found = all.into_iter().find(|class| entry(&class.name) == name)?;
+        let found = all.into_iter().find(|class| traffic_entry(&class.name) == name)?;
         Some((found.completion_us.mean.mean?, found.censored))
     };
     let mut names: Vec<&str> = Vec::new();
     let classes = sides.iter().filter_map(|side| side.summary.collective.as_ref());
     for class in classes.flat_map(|all| &all.traffic_classes) {
-        if !names.contains(&entry(&class.name)) {
-            names.push(entry(&class.name));
+        if !names.contains(&traffic_entry(&class.name)) {
+            names.push(traffic_entry(&class.name));
         }
     }
     let one = |name: &str| MetricValues {
@@ -341,11 +341,6 @@ fn entries(sides: &[Side]) -> Vec<MetricValues> {
         write: human::micros,
     };
     names.into_iter().map(one).collect()
-}
-
-/// `traffic[2]` of the name of a class.
-fn entry(class: &str) -> &str {
-    class.split(' ').next().unwrap_or_default()
 }
 
 type BySeed = Vec<(u64, f64)>;

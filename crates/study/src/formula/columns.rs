@@ -1,7 +1,9 @@
 //! Columns: lists of numbers of runs, by name.
 
 use forebay_record::columns::{memory_columns, memory_numbers};
-use forebay_record::{CollectiveRow, ConnectionRow, FlowRow, PortRow, RunRecord, Series};
+use forebay_record::{
+    CollectiveRow, ConnectionRow, FlowRow, MemoryRow, PortRow, RunRecord, Series,
+};
 use forebay_scenario::expect::{Condition, Operand, Rows};
 use forebay_scenario::plan::matches;
 use forebay_sim::{Inspection, PortState, RackState, SenderState, VoqState};
@@ -30,12 +32,17 @@ pub enum Column {
     Flows(Vec<Condition>, &'static str),
     /// `rpcs.NAME`: RPCs that were issued after the warm-up and are over.
     Rpcs(&'static str),
+    /// `rpcs(ENTRY).NAME`: of one `[[traffic]]` entry.
+    RpcsOf(u16, &'static str),
     /// `connections.NAME`: connections of RPCs, after the warm-up.
     Connections(&'static str),
     /// `port(NODE->PEER).NAME`: over the whole run. `*` stands for an index, and alone for all ports.
     Port(String, &'static str),
     /// `memory(HOST).NAME`: a column of `memory.csv`, of hosts whose path to memory is modelled.
     Memory(String, &'static str),
+    /// `memory(HOST).cache_miss_share`: share of the receive buffers read that were not in the cache; `cache_miss_share(ENTRY)`: of those with
+    /// data of one `[[traffic]]` entry.
+    CacheMissShare(String, Option<usize>),
     /// `series(NAME)`: samples of all series of this name over the whole run. `*` stands for an index.
     WholeSeries(String),
     /// `window.seconds`: length of the measured part, one number.
@@ -251,6 +258,9 @@ impl Column {
             [("rpcs", None), (name, None)] => {
                 Self::Rpcs(RPCS.into_iter().find(|known| *known == name)?)
             }
+            [("rpcs", Some(of)), (name, None)] => {
+                Self::RpcsOf(of.parse().ok()?, RPCS.into_iter().find(|known| *known == name)?)
+            }
             [("connections", None), (name, None)] => Self::Connections(named(&CONNECTIONS, name)?),
             [("racks", None), (name, None)] => Self::Racks(named(&RACKS, name)?),
             [("window", None), ("voqs", None), (name, None)] => {
@@ -261,6 +271,12 @@ impl Column {
                 Self::LookVoqs(named(&ALL_VOQS, name)?)
             }
             [("port", Some(of)), (name, None)] => Self::Port(of.into(), named(&PORTS, name)?),
+            [("memory", Some(of)), ("cache_miss_share", None)] => {
+                Self::CacheMissShare(of.into(), None)
+            }
+            [("memory", Some(of)), ("cache_miss_share", Some(entry))] => {
+                Self::CacheMissShare(of.into(), Some(entry.parse().ok()?))
+            }
             [("memory", Some(of)), (name, None)] => {
                 Self::Memory(of.into(), memory_columns().find(|known| *known == name)?)
             }
@@ -302,10 +318,11 @@ impl Column {
         let hosts = HOSTS.join(" | ");
         [
             format!("(flows | flows(CONDITIONS)).({})", names(&mut FLOWS.iter().map(|row| row.0))),
-            format!("rpcs.({})", RPCS.join(" | ")),
+            format!("(rpcs | rpcs(ENTRY)).({})", RPCS.join(" | ")),
             format!("connections.({})", names(&mut CONNECTIONS.iter().map(|row| row.0))),
             format!("port(NODE->PEER).({})", names(&mut PORTS.iter().map(|row| row.0))),
             "memory(HOST).COLUMN of memory.csv".into(),
+            "memory(HOST).(cache_miss_share | cache_miss_share(ENTRY))".into(),
             "series(NAME)".into(),
             "window.seconds".into(),
             format!("window.flows.({})", names(&mut SENDERS.iter().map(|row| row.0))),
@@ -329,16 +346,23 @@ impl Column {
 
     /// Whether conditions can choose among its rows.
     pub(super) fn is_of_flows(&self) -> bool {
-        use Column::{Connections, Flows, Rpcs, WindowFlows};
-        matches!(self, Flows(..) | Rpcs(_) | Connections(_) | WindowFlows(_))
+        use Column::{Connections, Flows, Rpcs, RpcsOf, WindowFlows};
+        matches!(self, Flows(..) | Rpcs(_) | RpcsOf(..) | Connections(_) | WindowFlows(_))
     }
 
     /// Whether it needs more than the record of a run: how things were at the end of the warm-up or at a look.
     pub(super) fn needs_window(&self) -> bool {
-        use Column::{Connections, Flows, Memory, Port, Rpcs, WholeSeries};
+        use Column::{CacheMissShare, Connections, Flows, Memory, Port, Rpcs, RpcsOf, WholeSeries};
         !matches!(
             self,
-            Flows(..) | Rpcs(_) | Connections(_) | Port(..) | Memory(..) | WholeSeries(_)
+            Flows(..)
+                | Rpcs(_)
+                | RpcsOf(..)
+                | Connections(_)
+                | Port(..)
+                | Memory(..)
+                | CacheMissShare(..)
+                | WholeSeries(_)
         )
     }
 
@@ -385,10 +409,14 @@ impl Column {
                 // None is a list, too: of no flows.
                 return Ok(flows.map(|flow| of(flow, run.end)).collect());
             }
-            Self::Rpcs(_) => {
+            Self::Rpcs(_) | Self::RpcsOf(..) => {
+                let entry = if let Self::RpcsOf(entry, _) = self { Some(*entry) } else { None };
                 let of = run.rpcs.iter().filter(|rpc| rpc.issued >= warmup);
                 let kept = of.filter(|rpc| {
                     let of = &run.connections[rpc.connection as usize];
+                    if entry.is_some_and(|entry| entry != of.traffic) {
+                        return false;
+                    }
                     let (what, ends) = ((rpc.request, rpc.issued), (of.client, of.server));
                     rows.iter().all(|one| holds(one, what, of.traffic, ends, &run.hosts))
                 });
@@ -410,6 +438,14 @@ impl Column {
                         || matches(pattern, &format!("{}->{}", port.node, port.peer))
                 };
                 run.ports.iter().filter(is).map(|port| of(port) as f64).collect()
+            }
+            Self::CacheMissShare(pattern, entry) => {
+                let of = |host: &MemoryRow| {
+                    let Some(entry) = entry else { return host.miss_share() };
+                    let reads = host.cache_reads_of.get(*entry).copied().unwrap_or(0.0);
+                    host.cache_misses_of.get(*entry).copied().unwrap_or(0.0) / reads.max(1.0)
+                };
+                run.memory.iter().filter(|host| matches(pattern, &host.host)).map(of).collect()
             }
             Self::Memory(pattern, name) => {
                 let hosts = run.memory.iter().filter(|row| matches(pattern, &row.host));

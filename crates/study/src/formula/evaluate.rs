@@ -40,8 +40,8 @@ pub trait Experiments {
     /// What there is instead, as the end of a sentence.
     fn runs(&self, name: Option<&RunName>) -> Result<Runs<'_>, String>;
 
-    /// The cases of an experiment, in order.
-    fn cases(&self, experiment: &str) -> Vec<String>;
+    /// What `*` stands for in a name: the cases or labels of the points that have the rest of it, in order.
+    fn cases(&self, name: &RunName) -> Vec<String>;
 
     /// A function beyond the built-in ones.
     fn function(&self, name: &str) -> Option<NamedFunction>;
@@ -60,7 +60,7 @@ impl Experiments for SingleScenario<'_> {
         Ok(self.0)
     }
 
-    fn cases(&self, _: &str) -> Vec<String> {
+    fn cases(&self, _: &RunName) -> Vec<String> {
         Vec::new()
     }
 
@@ -288,7 +288,7 @@ impl Evaluation<'_> {
             let run = runs.flatten().find(starred).ok_or_else(|| {
                 NoValue::Missing("each(...) has no experiment with the case *".into())
             })?;
-            let cases = self.from.cases(&run.experiment).into_iter();
+            let cases = self.from.cases(run).into_iter();
             cases.map(|case| of(Self { case: Some(case), ..self.clone() })).collect()
         };
         values.map(Value::List)
@@ -430,8 +430,13 @@ fn percentile(list: &mut [f64], per_10_000: u32) -> (f64, usize) {
     list.sort_by(f64::total_cmp);
     let rank = (list.len() * per_10_000 as usize).div_ceil(10_000);
     let value = list.get(rank.max(1) - 1).copied().unwrap_or(f64::NAN);
-    let beyond = if per_10_000 >= 5_000 { list.len() - rank } else { rank.saturating_sub(1) };
-    (value, beyond)
+    (value, beyond(list.len(), per_10_000))
+}
+
+/// How many of `count` samples lie beyond their nearest-rank percentile, on its thin side.
+pub fn beyond(count: usize, per_10_000: u32) -> usize {
+    let rank = (count * per_10_000 as usize).div_ceil(10_000);
+    if per_10_000 >= 5_000 { count - rank } else { rank.saturating_sub(1) }
 }
 
 impl Reduction {

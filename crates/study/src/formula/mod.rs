@@ -21,8 +21,9 @@
 //! - `rates(times, values, from, width, count)` is the growth per second of a counter in bins: `looks.at_s`, `looks.port(...).sent_bytes`, then
 //!   numbers. A sixth argument is the step from the begin of a bin to that of the next.
 //! - `flows(start < 2ms).elapsed_s` is a column of the flows for which the conditions hold.
-//! - `each(...)` works out its formula once for each case of the experiments whose case is `*`. `each_seed(...)` does so for each seed.
-//!   Both give a list.
+//! - `each(...)` works out its formula once for each case of the experiments whose case is `*`; in `hostcc[lifo, *]` these are the cases or
+//!   labels of all points with the label `lifo`. `each_seed(...)` does so for each seed. Both give a list.
+//! - A formula has at most 1,000 values, and 64 brackets, functions and signs within each other.
 //!
 //! Invariants: the same runs give the same bits. Sums run in the order of the list. Nothing over nothing is no number
 //! ([`NoValue::Empty`]), and a percentile knows how many samples lie beyond it ([`FormulaValue::beyond`]).
@@ -33,7 +34,9 @@ mod parse;
 
 pub use columns::Window;
 pub(crate) use columns::is_by_host;
-pub use evaluate::{Experiments, FormulaValue, NoValue, Runs, SingleScenario, SummaryOfRuns};
+pub use evaluate::{
+    Experiments, FormulaValue, NoValue, Runs, SingleScenario, SummaryOfRuns, beyond,
+};
 pub use parse::{Formula, FunctionNames, NamedFunction, NamedList, Reference, RunName};
 
 #[cfg(test)]

@@ -217,7 +217,7 @@ impl Formula {
     }
 
     fn parse(text: &str, in_suite: bool, named: FunctionNames<'_>) -> Result<Self, String> {
-        let mut reader = Reader { text, at: 0, in_suite, named };
+        let mut reader = Reader { text, at: 0, in_suite, named, nested: 0, values: 0 };
         let formula = reader.comparison()?;
         reader.skip();
         match reader.at < text.len() {
@@ -370,11 +370,19 @@ impl Reference {
     }
 }
 
+/// Brackets, functions and signs within each other, at most: each is a call of the functions that read and work out a formula.
+const MOST_NESTED: usize = 64;
+
+/// Values of a formula, at most, likewise: `1 + 1 + 1` is a sum of a sum.
+const MOST_VALUES: usize = 1000;
+
 struct Reader<'a> {
     text: &'a str,
     at: usize,
     in_suite: bool,
     named: FunctionNames<'a>,
+    nested: usize,
+    values: usize,
 }
 
 impl Reader<'_> {
@@ -441,6 +449,21 @@ impl Reader<'_> {
 
     fn factor(&mut self) -> Result<Formula, String> {
         self.skip();
+        (self.nested, self.values) = (self.nested + 1, self.values + 1);
+        if self.nested > MOST_NESTED {
+            let what = format!("nests more than {MOST_NESTED} brackets, functions and signs");
+            return Err(self.wrong(&what, "write a shorter formula"));
+        }
+        if self.values > MOST_VALUES {
+            let what = format!("has more than {MOST_VALUES} values");
+            return Err(self.wrong(&what, "write a shorter formula"));
+        }
+        let value = self.operand();
+        self.nested -= 1;
+        value
+    }
+
+    fn operand(&mut self) -> Result<Formula, String> {
         match self.rest().chars().next() {
             Some('-') => {
                 self.take('-');
@@ -518,7 +541,7 @@ impl Reader<'_> {
     fn name(&mut self) -> Result<Formula, String> {
         let begin = self.at;
         let first = self.word();
-        let is_column = !self.in_suite && matches!(&*first, "port" | "memory" | "series");
+        let is_column = !self.in_suite && matches!(&*first, "port" | "memory" | "series" | "rpcs");
         if self.rest().starts_with('(') && !is_column {
             return self.call(&first, begin);
         }

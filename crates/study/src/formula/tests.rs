@@ -134,8 +134,8 @@ impl Experiments for Two {
         Ok(Runs { about: &self.about, records, windows: &[], summary })
     }
 
-    fn cases(&self, experiment: &str) -> Vec<String> {
-        assert_eq!(experiment, "incast");
+    fn cases(&self, name: &RunName) -> Vec<String> {
+        assert_eq!(name.experiment, "incast");
         vec!["1".into(), "2".into()]
     }
 
@@ -288,6 +288,22 @@ fn samples_are_added_in_their_order_unless_sorted() {
     assert_eq!(sum("sum(1, 1, 1e16)"), 1e16 + 2.0);
     assert_eq!(sum("sum(1e16, 1, 1)"), 1e16);
     assert_eq!(sum("sum(sorted(incast[1].flows.slowdown))"), 27.0);
+}
+
+/// Each level of a formula is a call of the functions that read it and work it out.
+#[test]
+fn a_formula_may_nest_64_deep_and_have_1000_values() {
+    let read = |text: &str| Formula::of_suite(text, FunctionNames::default());
+    let nested = |n: usize| format!("{}1{}", "(".repeat(n), ")".repeat(n));
+    assert_eq!(value(&nested(63), None).unwrap().value, 1.0);
+    let why = read(&nested(64)).expect_err("too deep");
+    assert!(why.starts_with("nests more than 64 brackets, functions and signs"), "{why}");
+    assert!(read(&"(".repeat(100_000)).is_err());
+    assert!(read(&"-".repeat(100_000)).is_err());
+    let sum = |n: usize| vec!["1"; n].join("+");
+    assert_eq!(value(&sum(1000), None).unwrap().value, 1000.0);
+    let why = read(&sum(1001)).expect_err("too long");
+    assert!(why.starts_with("has more than 1000 values at character"), "{why}");
 }
 
 #[test]

@@ -71,6 +71,25 @@ pub fn labels(values: &[&str]) -> Vec<String> {
     values.iter().enumerate().map(label).collect()
 }
 
+/// A short text for each value of each point, by key and then by point. `points` have the values of all keys, TOML texts.
+pub fn labels_by_key(points: &[Vec<&str>]) -> Vec<Vec<String>> {
+    let of_key = |key: usize| {
+        let mut distinct: Vec<&str> = Vec::new();
+        for value in points.iter().map(|point| point[key]) {
+            if !distinct.contains(&value) {
+                distinct.push(value);
+            }
+        }
+        let short = labels(&distinct);
+        let one = |point: &Vec<&str>| {
+            let at = distinct.iter().position(|known| *known == point[key]);
+            short[at.expect("it is one of them")].clone()
+        };
+        points.iter().map(one).collect()
+    };
+    (0..points.first().map_or(0, Vec::len)).map(of_key).collect()
+}
+
 /// A value by the last part of its key; a law says what it is.
 fn pair(key: &str, value: Option<&str>) -> String {
     let last = key.rsplit('.').next().unwrap_or(key);

@@ -10,7 +10,7 @@ mod written;
 
 pub(crate) use chart::{number, short};
 pub(crate) use labels::differing;
-pub use labels::labels;
+pub use labels::{labels, labels_by_key};
 pub use store::{Store, Tables, is_done};
 pub use tables::{METRICS, Row, terminal};
 pub use written::{WrittenPoint, WrittenSweep};

@@ -7,7 +7,7 @@ use super::tables::{COMPLETION, METRICS, PARTS, Row, all_parts};
 use super::{Plan, Point, Run, plain};
 use crate::about::{VERSION, about_under};
 use crate::expect::misses;
-use crate::metrics::{self, Value};
+use crate::metrics::{self, Value, traffic_entry};
 use forebay_record::{Estimate, FlowCounts, RunRecord, Summary, report};
 use serde_json::{Map, json};
 use std::borrow::Cow;
@@ -178,11 +178,10 @@ fn row<S: Store>(
 /// The 99th percentile of slowdown of parts of the flows, and the completion time of collectives by entry, by the names that `compare`
 /// gives them.
 fn parts(summary: &Summary) -> Vec<(String, Value)> {
-    let entry = |name: &str| name.split(' ').next().unwrap_or_default().to_string();
     let sizes = summary.size_classes.iter().filter(|_| summary.size_classes.len() > 1);
     let named = sizes.map(|class| (class.name.clone(), class));
     let entries = summary.traffic_classes.iter();
-    let named = named.chain(entries.map(|class| (entry(&class.name), class)));
+    let named = named.chain(entries.map(|class| (traffic_entry(&class.name).to_string(), class)));
     let value = |estimate: &Estimate, censored| Value {
         mean: estimate.mean,
         ci95: estimate.ci95,
@@ -194,7 +193,7 @@ fn parts(summary: &Summary) -> Vec<(String, Value)> {
     });
     let collectives = summary.collective.iter().flat_map(|all| &all.traffic_classes);
     let of_collectives = collectives.map(|class| {
-        let name = format!("{COMPLETION}[{}]", entry(&class.name));
+        let name = format!("{COMPLETION}[{}]", traffic_entry(&class.name));
         (name, value(&class.completion_us.mean, class.censored))
     });
     of_flows.chain(of_collectives).collect()

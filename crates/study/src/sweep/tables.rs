@@ -1,6 +1,6 @@
 //! What a sweep came to: one row for each point, its columns, and the table for the terminal.
 
-use super::labels;
+use super::labels_by_key;
 use crate::metrics::Value;
 use forebay_record::CENSORED;
 use forebay_units::human;
@@ -217,23 +217,9 @@ pub(super) type Labels = [Vec<String>];
 
 /// The short texts of all values.
 pub(super) fn labelled(rows: &[Row]) -> Vec<Vec<String>> {
-    let keys = rows.first().map_or(0, |row| row.settings.len());
-    let of = |key: usize| {
-        let mut distinct: Vec<&str> = Vec::new();
-        for row in rows {
-            let value = row.settings[key].1.as_str();
-            if !distinct.contains(&value) {
-                distinct.push(value);
-            }
-        }
-        let short = labels(&distinct);
-        let one = |row: &Row| {
-            let at = distinct.iter().position(|value| *value == row.settings[key].1);
-            at.map_or_else(String::new, |at| short[at].clone())
-        };
-        rows.iter().map(one).collect()
-    };
-    (0..keys).map(of).collect()
+    let values =
+        rows.iter().map(|row| row.settings.iter().map(|(_, value)| value.as_str()).collect());
+    labels_by_key(&values.collect::<Vec<_>>())
 }
 
 /// How many flows completed, of those that started.

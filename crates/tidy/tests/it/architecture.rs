@@ -80,21 +80,22 @@ const MODELS: [&str; 10] =
     ["units", "settings", "engine", "wire", "net", "host", "transport", "sim", "record", "jobs"];
 
 /// Files outside `scenario` that parse TOML or JSON, and of whom.
-const PARSERS: [&str; 14] = [
-    "carc-bench/src/traffic.rs",    // its own child processes
-    "agent/src/run/orders.rs",      // of its own guard
-    "study/",                       // manifests of runs
-    "cli/src/bench/mod.rs",         // its own child processes
-    "cli/src/sweep/pool.rs",        // its own child processes
-    "cli/src/reproduce/all.rs",     // rows that it has written
-    "record/src/dir/read.rs",       // run folders
-    "validate/src/experiments.rs",  // suites, part of the program
-    "validate/src/first_count.rs",  // likewise
-    "validate/src/hiercc/setup.rs", // its own tables, likewise
-    "validate/src/linux/mod.rs",    // likewise
-    "validate/src/lib.rs",          // likewise
-    "validate/src/recorded.rs",     // likewise
-    "validate/src/row.rs",          // likewise
+const PARSERS: [&str; 15] = [
+    "carc-bench/src/traffic.rs",          // its own child processes
+    "agent/src/run/orders.rs",            // of its own guard
+    "study/",                             // manifests of runs
+    "cli/src/bench/mod.rs",               // its own child processes
+    "cli/src/sweep/pool.rs",              // its own child processes
+    "cli/src/reproduce/all.rs",           // rows that it has written
+    "record/src/dir/read.rs",             // run folders
+    "validate/src/bars.rs",               // pictures of suites, part of the program
+    "validate/src/experiments.rs",        // suites, likewise
+    "validate/src/first_count.rs",        // likewise
+    "validate/src/hostcc/sensitivity.rs", // likewise
+    "validate/src/linux/mod.rs",          // likewise
+    "validate/src/lib.rs",                // likewise
+    "validate/src/recorded.rs",           // likewise
+    "validate/src/row.rs",                // likewise
 ];
 
 /// Crates whose code may open files, and the one file of `scenario` that does.

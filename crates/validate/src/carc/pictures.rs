@@ -1,6 +1,6 @@
 //! CARC's figures and its table 1: numbers of rows, with what the text states of a figure. Points of curves have a file of their own beside them.
 
-use super::{BUNDLES, LONG, NAMED, cache, idle, points};
+use super::{IDLE, LONG, NAMED, READINGS, cache, points};
 use crate::chart::strings;
 use crate::measured::MeasuredRows;
 use crate::row::Row;
@@ -15,8 +15,7 @@ pub(crate) fn all(measured: &MeasuredRows) -> Vec<(String, String)> {
         ("carc-fig7.svg".to_string(), figure_7().svg(&rows, measured)),
     ];
     let curves = points::pictures(&rows, measured);
-    for bundle in BUNDLES {
-        let name = bundle.name;
+    for name in READINGS {
         let end = if name == NAMED { String::new() } else { format!("-{name}") };
         let figures = [
             ("fig2", figure_2(name)),
@@ -144,7 +143,7 @@ fn figure_5(bundle: &str) -> RowChart {
 }
 
 fn figure_7() -> RowChart {
-    let ids = ["basic", "loosened"].map(|credits| format!("{}-fig7-{credits}", idle::PART));
+    let ids = ["basic", "loosened"].map(|credits| format!("{IDLE}-fig7-{credits}"));
     simple(
         "CARC, figure 7: cores that idle, in a setting of ours",
         &["basic credits, below rate x RTT", "loosened credits"],

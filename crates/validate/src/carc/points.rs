@@ -1,6 +1,6 @@
-//! Points of the curves of figures 5 and 8 under the named reading: numbers that have no row, since the text has only their ends.
+//! Curves of figures 5 and 8 under the named reading. The text has only their ends, so their points have no rows: they are the `[[point]]`s of
+//! `rows.toml`.
 
-use super::{Load, Outcome, Scheme};
 use crate::chart::strings;
 use crate::curves::{Curve, Curves, Panel};
 use crate::measured::MeasuredRows;
@@ -16,49 +16,8 @@ const STEPS: u32 = 4;
 /// Long cores beside eight short ones.
 const LONG: [u32; 6] = [0, 1, 2, 4, 6, 8];
 
-const SCHEMES: [Scheme; 2] = [Scheme::HostCc, Scheme::Carc];
-
-fn word(scheme: Scheme) -> &'static str {
-    if scheme == Scheme::Carc { "carc" } else { "hostcc" }
-}
-
-fn ticks(most: u32, step: u32) -> u32 {
-    most * step / STEPS
-}
-
-/// Runs of echoes that no row needs, by scheme and ticks.
-pub(super) fn between(most: u32) -> Vec<(Scheme, u32)> {
-    let inner = (1..STEPS).flat_map(|step| SCHEMES.map(|scheme| (scheme, ticks(most, step))));
-    [(Scheme::Carc, 0)].into_iter().chain(inner).collect()
-}
-
-/// Enters all points of one reading.
-pub(super) fn enter<'a>(
-    of: &dyn Fn(Scheme, Load) -> &'a Outcome,
-    most: u32,
-    measured: &mut MeasuredRows,
-) {
-    let mut enter = |id: String, value: f64| measured.insert(format!("{PREFIX}{id}"), value);
-    for step in 0..=STEPS {
-        enter(format!("ticks-{step}"), f64::from(ticks(most, step)));
-        for scheme in SCHEMES {
-            let one = of(scheme, Load::Echo(ticks(most, step)));
-            enter(format!("echoes-{}-{step}", word(scheme)), one.short_rate * 1e-6);
-            enter(format!("echo-misses-{}-{step}", word(scheme)), 100.0 * one.misses);
-        }
-    }
-    for scheme in SCHEMES {
-        let first = if scheme == Scheme::Carc { 2 } else { 0 };
-        for long in LONG.into_iter().filter(|long| *long >= first) {
-            let (one, word) = (of(scheme, Load::Long(long, true)), word(scheme));
-            enter(format!("short-{word}-{long}"), one.short_rate * 1e-6);
-            if long > 0 {
-                enter(format!("long-{word}-{long}"), one.long_gbps / f64::from(long));
-                enter(format!("misses-{word}-{long}"), 100.0 * one.misses);
-            }
-        }
-    }
-}
+/// Schemes by the word of their points.
+const SCHEMES: [(&str, &str); 2] = [("hostcc", "hostCC"), ("carc", "CARC")];
 
 /// All points as TOML, for `verdicts.py --numbers`; `None` if none was measured.
 pub(super) fn text(measured: &MeasuredRows) -> Option<String> {
@@ -103,13 +62,10 @@ impl Drawing<'_> {
         at: impl Iterator<Item = u32> + Clone,
         levels: Vec<(usize, f64, String)>,
     ) -> Panel<'static> {
-        let curve = |(style, scheme): (usize, Scheme)| Curve {
-            name: if scheme == Scheme::Carc { "CARC" } else { "hostCC" },
+        let curve = |(style, (word, name)): (usize, (&str, &'static str))| Curve {
+            name,
             style,
-            values: at
-                .clone()
-                .map(|at| self.number(&format!("{id}-{}-{at}", word(scheme))))
-                .collect(),
+            values: at.clone().map(|at| self.number(&format!("{id}-{word}-{at}"))).collect(),
         };
         let curves: Vec<Curve<'_>> = SCHEMES.into_iter().enumerate().map(curve).collect();
         let values = curves.iter().flat_map(|curve| &curve.values).copied();
@@ -194,28 +150,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_point_of_a_curve_comes_from_a_run_of_its_own() {
-        let most = 130;
-        let runs = between(most);
-        assert_eq!(runs.len(), 7);
-        let of = |scheme: Scheme, load: Load| -> &'static Outcome {
-            let rate = match load {
-                Load::Echo(ticks) => {
-                    1e6 * (f64::from(ticks) + if scheme == Scheme::Carc { 0.5 } else { 0.0 })
-                }
-                Load::Long(long, _) => 1e6 * f64::from(long),
-                _ => unreachable!("no curve has it"),
-            };
-            Box::leak(Box::new(Outcome { short_rate: rate, ..Outcome::default() }))
-        };
+    fn points_of_curves_are_written_for_the_record_and_drawn() {
         let mut measured = MeasuredRows::new();
-        enter(&of, most, &mut measured);
-        let number = |id: &str| measured.number(&format!("{PREFIX}{id}"));
-        assert_eq!(number("echoes-hostcc-4"), Some(130.0));
-        assert_eq!(number("echoes-carc-2"), Some(65.5));
-        assert_eq!((number("short-hostcc-8"), number("short-carc-1")), (Some(8.0), None));
+        for step in 0..=STEPS {
+            measured.insert(format!("{PREFIX}ticks-{step}"), 100.0 * f64::from(step));
+        }
         let text = text(&measured).expect("points were measured");
-        assert!(text.contains("\"point-ticks-3\" = 97.0\n"), "{text}");
+        assert!(text.contains("\"point-ticks-3\" = 300.0\n"), "{text}");
         let names: Vec<String> =
             pictures(&crate::rows("carc"), &measured).into_iter().map(|one| one.0).collect();
         assert_eq!(names, ["carc-fig5a-fig8a.svg", "carc-fig5bc-fig8b.svg"]);

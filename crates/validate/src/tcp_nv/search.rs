@@ -1,11 +1,11 @@
 //! Rows that no formula says: a search for the most flows, a flow for each RPC, and what of a series is near other events.
 
 use super::{SUITE, row};
-use crate::bench::seed;
 use crate::experiments::{Lists, results};
 use crate::folder::Folder;
 use crate::jobs::Cores;
 use crate::measured::MeasuredRows;
+use crate::seeds::seed;
 use forebay_record::{Quantity, RunRecord};
 use forebay_units::{Span, Time};
 use std::iter;
