@@ -264,6 +264,7 @@ fn large_objects_that_repeat_themselves_are_refused() {
         let records = record.repeat(7_000_000 / record.len());
         let mut data = bomb.data(&bomb.headers[nth])[..32].to_vec();
         let size = 4 + records.len() as u32;
+        data[8..16].fill(0); // no functions
         data[16..24].copy_from_slice([0, size].map(u32::to_le_bytes).as_flattened());
         data[24..32].copy_from_slice([size, 0].map(u32::to_le_bytes).as_flattened());
         data.extend(16u32.to_le_bytes());

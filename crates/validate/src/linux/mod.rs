@@ -23,10 +23,10 @@ pub(crate) fn measure(cores: &Cores<'_>, quick: bool) -> MeasuredRows {
 pub(crate) fn pictures() -> Vec<(String, String)> {
     #[derive(Deserialize)]
     struct Recording {
-        repeats: Vec<Recorded>,
+        repeats: Vec<ObjectRecord>,
     }
     #[derive(Deserialize)]
-    struct Recorded {
+    struct ObjectRecord {
         course: Course,
     }
     #[derive(Deserialize)]
