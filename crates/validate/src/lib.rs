@@ -159,7 +159,7 @@ fn suite(name: &str) -> Suite {
             sensitivity: Some(hostcc::sensitivity),
         },
         "hiercc" => Suite {
-            rows: include_str!("../../../validation/hiercc/rows.toml"),
+            rows: Folder::of(name).rows,
             measure: Measure::Code(hiercc::measure),
             parts: hiercc::parts,
             part_of: hiercc::part_of,
@@ -178,7 +178,7 @@ fn suite(name: &str) -> Suite {
         "rdma" => data(name, rdma::parts, rdma::pictures),
         "expresspass" | "homa" | "ndp" | "aeolus" => data(name, Vec::new, Vec::new),
         "powertcp" => Suite {
-            rows: include_str!("../../../validation/powertcp/rows.toml"),
+            rows: Folder::of(name).rows,
             measure: Measure::Code(|cores, _, _, draw| powertcp::measure(cores, draw)),
             parts: none,
             part_of: |_| "",

@@ -51,7 +51,7 @@ fn text(suite: &str, extent: Extent) -> Option<&'static str> {
     }
     of!(
         "analytic", "tcp-nv", "linux", "hostcc", "hiercc", "htsim", "pcc-dilemma", "rdma", "expresspass", "homa", "ndp", "aeolus", "powertcp", "carc";
-        "hostcc", "hiercc", "pcc-dilemma", "carc"
+        "hostcc", "hiercc", "pcc-dilemma", "carc", "expresspass", "homa", "ndp", "aeolus", "powertcp"
     )
 }
 
