@@ -20,6 +20,7 @@ simulates is only checked, and what reads its results is not run. All run with P
 A word in capitals (FILE, SUITE) or an [option] stands for something to fill in; of such a command only the verb is held.
 """
 
+import functools
 import hashlib
 import os
 import pathlib
@@ -88,10 +89,15 @@ def commands(text):
                     yield number, code.replace("\\|", "|"), said.group(1) if said else None
 
 
+@functools.cache
+def changed_files():
+    return set(changed.files(changed.base()))
+
+
 def sampled(index, page):
     """Whether commands of a page run, as far as time goes."""
     sample = os.environ.get("FOREBAY_SAMPLE")
-    return sample is None or "FOREBAY_WHOLE" in os.environ or index % 3 == int(sample) % 3 or str(page.relative_to(ROOT)) in changed.files(changed.base())
+    return sample is None or "FOREBAY_WHOLE" in os.environ or index % 3 == int(sample) % 3 or str(page.relative_to(ROOT)) in changed_files()
 
 
 def folder_for(temporary):
@@ -141,7 +147,7 @@ def once(words, where, kept):
 
 def results(words):
     """Folder in which a command leaves results."""
-    return words[words.index("--out") + 1] if "--out" in words else "results"
+    return words[words.index("--out") + 1].split("/")[0] if "--out" in words else "results"
 
 
 def checked(words):

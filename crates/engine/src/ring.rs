@@ -75,7 +75,8 @@ impl<I: Copy + Default> Pool<I> {
     fn extend(&mut self, tail: u32) -> u32 {
         let slot = self.take();
         self.next[(tail / CHUNK) as usize] = slot / CHUNK;
-        self.prefetch_slot(self.free as usize * CHUNK as usize); // it is the next one to be taken
+        // It is the next one to be taken; if there is none, the slot is none either.
+        self.prefetch_slot((self.free as usize).wrapping_mul(CHUNK as usize));
         slot
     }
 

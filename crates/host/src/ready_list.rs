@@ -1,7 +1,7 @@
 //! Which flow the NIC pulls from next, in one of the orders of [`NicOrder`].
 //!
-//! Deviation from the NIC of the HPCC simulator (`RdmaEgressQueue::GetNextQindex`, github.com/alibaba-edu/High-Precision-Congestion-Control), whose cycle
-//! "round-robin" is: a new flow takes the place of one that has finished, if there is any. With "srpt", of equals the flow goes that became ready first.
+//! Source of "round-robin": the NIC of the HPCC simulator (`RdmaEgressQueue::GetNextQindex`, github.com/alibaba-edu/High-Precision-Congestion-Control).
+//! Deviation: a new flow takes the place of a finished one, if there is any. With "srpt", ties go to the flow that became ready first.
 
 mod cycle;
 mod fair_queue;
@@ -98,7 +98,8 @@ impl ReadyFlows {
 }
 
 impl ReadyList {
-    /// An empty list. `packet`: bytes on the wire of a packet of full size. What flows push waits elsewhere, so that order is first come, first served here.
+    /// An empty list. `packet`: size of a full packet on the wire; only `Fq` uses it. With `Push`, packets wait elsewhere and this list is first come, first
+    /// served.
     pub fn new(order: NicOrder, packet: u32) -> Self {
         let fair = (order == NicOrder::Fq).then(|| Box::new(FairFlows::new(packet)));
         Self { order, flows: ReadyFlows::new(order, 0), fair, ..Self::default() }

@@ -40,7 +40,7 @@ pub struct CreditSettings {
 }
 
 impl CreditSettings {
-    /// Credits of a port of this rate in a fabric of these settings; `round_trip`: see there.
+    /// Credits of a port of this rate in a fabric of these settings. `round_trip`: see [`CreditSettings::round_trip`].
     pub fn of(keys: &Hierarchical, rate: BitsPerSec, round_trip: Span) -> Self {
         Self {
             bytes: keys.credit.get(),

@@ -22,7 +22,7 @@ pub struct SharedBuffer {
 impl From<&forebay_settings::SharedBuffer> for SharedBuffer {
     fn from(settings: &forebay_settings::SharedBuffer) -> Self {
         let pool = Self::new(settings.size, settings.alpha);
-        Self { by_class: settings.threshold == PoolThreshold::Queue, ..pool }
+        if settings.threshold == PoolThreshold::Queue { pool.by_class() } else { pool }
     }
 }
 

@@ -1,6 +1,6 @@
 //! `fabric.switch.credits`: a metered class for the credits of a transport.
 
-use crate::{Fraction, SettingsTable};
+use crate::{Fraction, LEAST_FRAME, SettingsTable};
 use forebay_units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -38,16 +38,13 @@ fn limit() -> Bytes {
     Bytes::new(672)
 }
 
-/// Size of the least packet that carries a credit.
-const LEAST: Bytes = Bytes::new(64);
-
 impl CreditClass {
     /// Says what is wrong with the keys by themselves. `overhead`: bytes that each packet adds on the wire.
     pub fn check(&self, table: &mut impl SettingsTable, overhead: Bytes) {
         if self.share.of == 0 || self.share.of >= self.share.whole {
             table.wrong("share", "is not a part of a link; write for instance \"84/1622\"");
         }
-        let least = LEAST.saturating_add(overhead);
+        let least = LEAST_FRAME.saturating_add(overhead);
         for (key, bytes) in [("burst", self.burst), ("limit", self.limit)] {
             if bytes < least {
                 let text = format!("is less than a credit, {least} on the wire; write more");
@@ -56,7 +53,7 @@ impl CreditClass {
         }
     }
 
-    /// Whether packets of a class are of this one: those of higher classes are.
+    /// Whether packets of `class` are metered as credits: this class and all higher ones.
     #[inline]
     pub fn has(&self, class: u8) -> bool {
         class >= self.class

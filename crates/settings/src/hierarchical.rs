@@ -123,7 +123,8 @@ fn request_timeout() -> Span {
 }
 
 impl Hierarchical {
-    /// Fills in the defaults that depend on other keys, and says what is wrong with the table but for its law. `packet`: a full packet.
+    /// Fills in the defaults that depend on other keys, and says what is wrong with the table. `scenario` checks the law. `packet`: a full
+    /// packet.
     pub fn check(&mut self, table: &mut impl SettingsTable, packet: Bytes) {
         let advance = self.advance;
         if advance < packet {

@@ -1,6 +1,6 @@
-//! Settings of transports, switches and ports: each has one type, one documentation, one default and one check.
+//! Settings of transports, switches, ports and hosts: each has one type, one documentation, one default and one check.
 //!
-//! `scenario` reads these types from files and writes them to resolved files. `transport` and `net` work by them. So a new key is a field here and its
+//! `scenario` reads these types from files and writes them to resolved files. `transport`, `net` and `host` work by them. So a new key is a field here and its
 //! use there. Doc comments of fields are what users read; what only developers need is a plain comment.
 //!
 //! A check that looks at one table stands beside its type and speaks to [`SettingsTable`]. Checks across tables belong to `scenario`.

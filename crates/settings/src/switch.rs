@@ -291,9 +291,14 @@ impl Switch {
         core::array::from_fn(|class| self.ecn.of_class(class as u8))
     }
 
-    /// Fills in the defaults that depend on other keys, and says what is wrong with the table. `ports`: most ports of a switch;
+    /// Fills in the defaults that depend on other keys, and says what is wrong with the table. `ports` counts the ports of the switch that has most;
     /// `packet`: a full packet.
-    pub fn check(&mut self, table: &mut impl SettingsTable, ports: u64, packet: Bytes) {
+    pub fn check(
+        &mut self,
+        table: &mut impl SettingsTable,
+        ports: impl FnOnce() -> u64,
+        packet: Bytes,
+    ) {
         table.delay("latency", self.latency);
         table.holds_a_packet("port_limit", self.port_limit, packet);
         let trims = self.limits.iter().any(|one| !one.over.drops());
@@ -315,7 +320,12 @@ impl Switch {
         self.pause.check(table, "pause");
     }
 
-    fn check_buffer(&mut self, table: &mut impl SettingsTable, ports: u64, packet: Bytes) {
+    fn check_buffer(
+        &mut self,
+        table: &mut impl SettingsTable,
+        ports: impl FnOnce() -> u64,
+        packet: Bytes,
+    ) {
         let Buffer::Shared(pool) = &mut self.buffer else { return };
         let (size, alpha) = ("buffer.size", "buffer.alpha");
         table.holds_a_packet(size, Some(QueueLength::Bytes(pool.size)), packet);
@@ -344,7 +354,7 @@ impl Switch {
             let text = "and the policy \"static\" both limit a port; write one of them";
             table.wrong("port_limit", text);
         }
-        let share = Bytes::new(pool.size.get() / ports);
+        let share = Bytes::new(pool.size.get() / ports());
         self.port_limit = Some(QueueLength::Bytes(share));
         self.buffer = Buffer::None;
         table.holds_a_packet(size, self.port_limit, packet);

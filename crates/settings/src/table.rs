@@ -15,7 +15,7 @@ const MOST_WINDOW: Bytes = Bytes::new(1 << 32);
 
 /// A table while it is checked: knows which keys were written, and takes sentences about them.
 pub trait SettingsTable {
-    /// The whole path of the key: `transport.rto_min`. Without a key: of the table.
+    /// The whole path of the key: `transport.rto_min`. An empty key is the table itself.
     fn path(&self, key: &str) -> String;
 
     /// Whether the key was written.

@@ -21,7 +21,7 @@ macro_rules! progress {
             self.totals.una == self.written
         }
 
-        /// Bytes that the application has written and that wait to leave.
+        /// Bytes that the application has written and that wait to leave for the first time.
         #[inline]
         pub fn unsent(&self) -> u64 {
             self.written - self.totals.nxt

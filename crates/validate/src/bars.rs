@@ -18,6 +18,7 @@
 use crate::chart::{BarLabel, Chart, Panel};
 use crate::drawing::Drawing;
 use crate::folder::Folder;
+use crate::row::Row;
 use forebay_record::svg::Axis;
 use serde::Deserialize;
 
@@ -87,18 +88,19 @@ pub(crate) fn pictures(
     let text = Folder::of(suite).file("pictures.toml").expect("the suite has pictures");
     let file: File = toml::from_str(text)
         .unwrap_or_else(|error| panic!("validation/{suite}/pictures.toml: {error}"));
+    let rows = crate::rows(suite);
     let drawn = file.picture.iter().filter(|picture| wanted(&picture.part));
-    drawn.map(|picture| (picture.file.clone(), picture.chart(suite, drawing).svg())).collect()
+    drawn.map(|picture| (picture.file.clone(), picture.chart(&rows, drawing).svg())).collect()
 }
 
 impl Picture {
-    fn chart(&self, suite: &str, drawing: &Drawing) -> Chart {
+    fn chart(&self, rows: &[Row], drawing: &Drawing) -> Chart {
         Chart {
             title: self.title.clone(),
             groups: self.groups.clone(),
             group_label: self.group_label.clone(),
             bars: self.bars.clone(),
-            panels: self.panel.iter().map(|panel| panel.of(suite, &self.runs, drawing)).collect(),
+            panels: self.panel.iter().map(|panel| panel.of(rows, &self.runs, drawing)).collect(),
             table: self.table.as_ref().map_or(Vec::new(), |table| table.rows(self, drawing)),
             foot: Vec::new(),
         }
@@ -128,7 +130,7 @@ impl PictureTable {
 }
 
 impl PicturePanel {
-    fn of(&self, suite: &str, runs: &[Vec<String>], drawing: &Drawing) -> Panel {
+    fn of(&self, rows: &[Row], runs: &[Vec<String>], drawing: &Drawing) -> Panel {
         let axis = match (self.linear, self.log) {
             (Some([low, high]), None) => Axis::linear(low, high),
             (None, Some([low, high])) => Axis::log(low, high),
@@ -139,16 +141,15 @@ impl PicturePanel {
             label: self.label.clone(),
             axis,
             values: runs.iter().map(|group| group.iter().map(value).collect()).collect(),
-            published: self.published.iter().map(|mark| mark.label(suite, drawing)).collect(),
+            published: self.published.iter().map(|mark| mark.label(rows, drawing)).collect(),
         }
     }
 }
 
 impl PublishedMark {
-    fn label(&self, suite: &str, drawing: &Drawing) -> BarLabel {
-        let rows = crate::rows(suite);
+    fn label(&self, rows: &[Row], drawing: &Drawing) -> BarLabel {
         let row = rows.iter().find(|row| row.id == self.row);
-        let row = row.unwrap_or_else(|| panic!("validation/{suite} has no row {:?}", self.row));
+        let row = row.unwrap_or_else(|| panic!("there is no row {:?}", self.row));
         let label = BarLabel::row(self.at, row);
         match &self.times {
             Some(formula) => {

@@ -7,7 +7,7 @@
 //! formula = "p99(slowdown(core[homa]))"
 //! ```
 //!
-//! A use stands for the text of its definition in brackets, with the arguments as words of it. An argument that is a sum or a product gets
+//! A use stands for the text of its definition in brackets, with the arguments as words of it. An argument with an operator gets
 //! brackets, too. Definitions may use each other.
 
 use std::collections::BTreeMap;
@@ -103,7 +103,7 @@ impl Definitions {
     }
 }
 
-/// An argument that `+ - * /` around it leave whole.
+/// An argument that operators around it leave whole.
 fn as_one(argument: &str) -> String {
     let mut depth = 0;
     let mut is_outside = |c: char| {
@@ -111,7 +111,9 @@ fn as_one(argument: &str) -> String {
         depth == 0
     };
     let outside: String = argument.chars().filter(|c| is_outside(*c)).collect();
-    let has_sign = [" + ", " - ", " * ", " / "].iter().any(|sign| outside.contains(sign));
+    let has_sign = [" + ", " - ", " * ", " / ", " % ", " > ", " < ", " >= ", " <= "]
+        .iter()
+        .any(|sign| outside.contains(sign));
     if has_sign { format!("({argument})") } else { argument.into() }
 }
 
@@ -161,6 +163,7 @@ mod tests {
             ),
             ("half(sum(a) + b)", "((sum(a) + b) / 2)"),
             ("half(sum(a + b))", "(sum(a + b) / 2)"),
+            ("half(x > 3)", "((x > 3) / 2)"),
             ("rate(host[1])", "(a.series(host[1]->host[0] rate))"),
             // Neither within a word nor behind a dot.
             ("a.slowdown(x) + my_slowdown(x)", "a.slowdown(x) + my_slowdown(x)"),

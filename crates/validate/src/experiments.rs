@@ -272,14 +272,17 @@ pub(crate) fn results(
 /// # Panics
 /// As [`measure`].
 pub(crate) fn curve_points(folder: &Folder) -> Vec<CurvePoint> {
-    let file: Result<File, _> = toml::from_str(folder.rows);
-    file.unwrap_or_else(|error| panic!("validation/{}: rows.toml: {error}", folder.suite)).point
+    file(folder).unwrap_or_else(|why| panic!("validation/{}: {why}", folder.suite)).point
+}
+
+/// What `rows.toml` says beside its rows.
+fn file(folder: &Folder) -> Result<File, String> {
+    toml::from_str(folder.rows).map_err(|error| format!("rows.toml: {error}"))
 }
 
 /// What the suite defines.
 fn definitions(folder: &Folder) -> Result<Definitions, String> {
-    let file: File = toml::from_str(folder.rows).map_err(|error| format!("rows.toml: {error}"))?;
-    Definitions::new(&file.define)
+    Definitions::new(&file(folder)?.define)
 }
 
 /// Records of an experiment with further settings, seed 1, by case: for pictures.
@@ -330,8 +333,7 @@ fn check(folder: &Folder, rows: &[Row], quick: bool) -> Result<usize, String> {
             chosen(all.clone(), &name)?;
         }
     }
-    let file: File = toml::from_str(folder.rows).map_err(|error| error.to_string())?;
-    match file.experiment.keys().find(|name| !named.contains(*name)) {
+    match file(folder)?.experiment.keys().find(|name| !named.contains(*name)) {
         // Rows that are not run as quick ones may need it.
         Some(name) if !quick => Err(format!("no row names experiment.{name}; leave it out")),
         _ => Ok(points.len()),
@@ -427,7 +429,7 @@ fn points_of(
     wants: WantsCase<'_>,
     further: &[(String, String)],
 ) -> Result<Vec<Point>, String> {
-    let file: File = toml::from_str(folder.rows).map_err(|error| format!("rows.toml: {error}"))?;
+    let file = file(folder)?;
     if let Some(name) = named.iter().find(|name| !file.experiment.contains_key(name.as_str())) {
         let known: Vec<&str> = file.experiment.keys().map(String::as_str).collect();
         return Err(format!("there is no experiment {name:?}; write one of {}", known.join(", ")));

@@ -6,7 +6,7 @@ use forebay_study::formula::{NamedFunction, NamedList};
 use std::collections::BTreeMap;
 
 /// Each with its name.
-pub(crate) const FUNCTIONS: [(&str, NamedFunction); 12] = [
+pub(crate) const FUNCTIONS: [(&str, NamedFunction); 9] = [
     ("aggregates", aggregates),
     ("by_rule", by_rule),
     ("converged", converged),
@@ -14,11 +14,8 @@ pub(crate) const FUNCTIONS: [(&str, NamedFunction); 12] = [
     ("largest_change", largest_change),
     ("last_below", last_below),
     ("least_mean", least_mean),
-    ("mean_ticks", mean_ticks),
     ("median", median),
-    ("middle", middle),
     ("recovery", recovery),
-    ("shortfall", shortfall),
 ];
 
 /// Those that make a list.
@@ -39,18 +36,6 @@ fn converged(sent: &[Vec<f64>]) -> f64 {
     let shares: Vec<f64> = (0..first.len().min(second.len())).map(share).collect();
     let even = |shares: &[f64]| (mean(shares) - 0.5).abs() <= EVEN;
     shares.windows(SPANS).position(even).map_or(shares.len(), |i| i.max(1)) as f64
-}
-
-/// Mean of the values at times in the second and third quarter of the time up to an end. The lists are times, values, and the end. Source: our
-/// rows of a queue while messages last.
-fn middle(lists: &[Vec<f64>]) -> f64 {
-    let [times, values, end] = lists else {
-        panic!("middle is of times, values and an end, and has {} lists", lists.len());
-    };
-    let half = (end[0] / 4.0)..(end[0] * 3.0 / 4.0);
-    let of = times.iter().zip(values).filter(|(at, _)| half.contains(*at));
-    let (sum, n) = of.fold((0.0, 0.0), |(sum, n), (_, value)| (sum + value, n + 1.0));
-    sum / n
 }
 
 /// I_T of hostCC in lines, and B_T on PCIe in Gb/s.
@@ -105,15 +90,6 @@ fn recovery(lists: &[Vec<f64>]) -> f64 {
     };
     let onsets = points.chunk_by(|a, b| number(a) == number(b));
     Samples::new(onsets.filter_map(of_one).collect()).percentile(5000).value
-}
-
-/// Mean of times in ms as a clock that ticks every ms has them: never less than one tick. Source: `tcp_info` of Linux 2.6.34, as read by
-/// `validation/tcp-nv/rows.toml`.
-fn mean_ticks(lists: &[Vec<f64>]) -> f64 {
-    let [times] = lists else {
-        panic!("mean_ticks is of one list, and has {}", lists.len());
-    };
-    times.iter().map(|ms| ms.max(1.0)).sum::<f64>() / times.len() as f64
 }
 
 /// The middle value; of an even number of values the mean of the two in the middle.
@@ -191,14 +167,6 @@ fn least_mean(lists: &[Vec<f64>]) -> f64 {
     means.filter(|(_, end)| **end > beyond[0]).map(|(mean, _)| mean).fold(f64::INFINITY, f64::min)
 }
 
-/// Sum of what values lack to a threshold. The lists are values and the threshold.
-fn shortfall(lists: &[Vec<f64>]) -> f64 {
-    let [values, threshold] = lists else {
-        panic!("shortfall is of values and a threshold, and has {} lists", lists.len());
-    };
-    values.iter().map(|value| (threshold[0] - value).max(0.0)).sum()
-}
-
 /// Median over aggregates: what a rack sends to a host from when its first flow there begins until none is under way. The lists are numbers of
 /// hosts of a rack, then of each flow its source, destination, start and end in s, and last, perhaps, its bytes. With bytes the median is that of
 /// the bytes of aggregates, without it is that of how long they last, in s.
@@ -249,13 +217,12 @@ mod tests {
     }
 
     #[test]
-    fn values_are_counted_from_one_and_lack_only_what_they_are_short_of() {
+    fn values_are_counted_from_one() {
         let of = |values: &[f64]| [values.to_vec(), vec![9.0]];
         assert_eq!(first_reaching(&of(&[1.0, 9.0, 2.0])), 2.0);
         assert_eq!(first_reaching(&of(&[1.0])), f64::INFINITY);
         assert_eq!(last_below(&of(&[1.0, 8.0, 9.0])), 2.0);
         assert_eq!(last_below(&of(&[9.0])), 0.0);
-        assert_eq!(shortfall(&of(&[10.0, 8.0, 6.0])), 4.0);
     }
 
     /// Half the rate for 200 us is a mean of half, for 50 us one of three quarters. What ends 60 us after the onset is in one of the means that
@@ -303,12 +270,6 @@ mod tests {
         assert!(of(90.0, 80.0, -1.0).is_nan(), "none went down");
     }
 
-    #[test]
-    fn the_middle_leaves_out_the_first_and_the_last_quarter() {
-        let lists = [vec![0.0, 1.0, 2.0, 3.0, 4.0], vec![9.0, 2.0, 4.0, 9.0, 9.0], vec![4.0]];
-        assert_eq!(middle(&lists), 3.0);
-    }
-
     /// Four links of 1 us, and 123.04 ns for each packet of 1,538 B.
     #[test]
     fn a_packet_across_racks_takes_four_links() {
@@ -321,11 +282,10 @@ mod tests {
     }
 
     #[test]
-    fn medians_changes_and_ticks_are_those_of_their_words() {
+    fn medians_and_changes_are_those_of_their_words() {
         assert_eq!(median(&[vec![4.0, 1.0], vec![2.0, 9.0]]), 3.0);
         assert_eq!(median(&[vec![4.0, 1.0, 2.0]]), 2.0);
         assert_eq!(largest_change(&[vec![2.0, 2.5, 1.0]]), -50.0);
-        assert_eq!(mean_ticks(&[vec![0.25, 3.0]]), 2.0);
     }
 
     #[test]

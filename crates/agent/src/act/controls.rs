@@ -24,7 +24,7 @@ const TYPES: &str = "/sys/kernel/btf/vmlinux";
 /// Names of congestion controls that it has.
 const NAMES: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 /// Time that the kernel may take to forget a name of ours.
-const FORGETS: Duration = Duration::from_secs(5);
+const FORGETS: Duration = Duration::from_millis(500);
 
 /// An object that a configuration names.
 #[derive(Debug)]

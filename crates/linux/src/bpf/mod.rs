@@ -62,7 +62,8 @@ pub struct MapKind<'a> {
 #[derive(Debug)]
 pub struct Map {
     fd: OwnedFd,
-    len: usize, // bytes of a value
+    len: usize,  // bytes of a value
+    array: bool, // of a map per CPU the kernel reads a value for each CPU
 }
 
 impl Map {
@@ -72,15 +73,16 @@ impl Map {
     /// If the system refuses.
     pub fn new(of: &MapKind<'_>, types: Option<(&Types, u32, u32)>) -> io::Result<Self> {
         let types = types.map(|(types, key, value)| (types.0.as_fd(), [key, value, 0]));
-        sys::map(of, types).map(|fd| Self { fd, len: of.value as usize })
+        let array = of.kind == 2; // BPF_MAP_TYPE_ARRAY
+        sys::map(of, types).map(|fd| Self { fd, len: of.value as usize, array })
     }
 
     /// Writes the value of key 0, of an array.
     ///
     /// # Errors
-    /// If the system refuses, or the value has another length than those of the map.
+    /// If the system refuses, this is no array, or the value has another length than those of the map.
     pub fn set(&self, value: &[u8]) -> io::Result<()> {
-        if value.len() != self.len {
+        if !self.array || value.len() != self.len {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         sys::set_whole(self.as_fd(), value, self.len)

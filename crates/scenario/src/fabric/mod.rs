@@ -142,7 +142,7 @@ impl Fabric {
         let before = judge.findings.len();
         self.topology.check(judge);
         let laid_out = (judge.findings.len() == before).then_some(&self.topology);
-        let ports = laid_out.map_or(1, Topology::most_ports);
+        let ports = || laid_out.map_or(1, Topology::most_ports);
         self.switch.check(&mut judge.table("fabric.switch"), ports, packet);
         if let Some(hierarchical) = &self.switch.hierarchical {
             judge.group_law("fabric.switch.hierarchical", hierarchical);

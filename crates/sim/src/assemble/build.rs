@@ -499,6 +499,7 @@ impl<'a> Maker<'a> {
     fn classes(&self, node: NodeId) -> Vec<[ClassPolicy; CLASSES]> {
         let switch = &self.scenario.fabric.switch;
         let paused = self.pausing.filter(|pausing| pausing.classes().is_some());
+        // Rates scale thresholds, but do not decide whether a class has a policy: any rate will do.
         let alike = [ClassPolicy::default(); CLASSES];
         if paused.is_none()
             && ClassPolicy::all_of(switch, self.scenario.fabric.host_link.rate, false) == alike

@@ -30,10 +30,8 @@ pub struct Window {
 pub enum Column {
     /// `flows.NAME` or `flows(CONDITIONS).NAME`: flows with an end that began after the warm-up.
     Flows(Vec<Condition>, &'static str),
-    /// `rpcs.NAME`: RPCs that were issued after the warm-up and are over.
-    Rpcs(&'static str),
-    /// `rpcs(ENTRY).NAME`: of one `[[traffic]]` entry.
-    RpcsOf(u16, &'static str),
+    /// `rpcs.NAME` or `rpcs(CONDITIONS).NAME`: RPCs that were issued after the warm-up and are over.
+    Rpcs(Vec<Condition>, &'static str),
     /// `connections.NAME`: connections of RPCs, after the warm-up.
     Connections(&'static str),
     /// `port(NODE->PEER).NAME`: over the whole run. `*` stands for an index, and alone for all ports.
@@ -59,7 +57,7 @@ pub enum Column {
     Times(String),
     /// `window.means(NAME)`: mean of each of these series in the measured part.
     Means(String),
-    /// `looks.port(NODE->PEER).NAME` or `looks.ports.NAME`: at each look, ports within it.
+    /// `looks.port(NODE->PEER).NAME`: at each look, ports within it.
     LookPort(String, &'static str),
     /// `looks.host(NAME).NAME`: at each look, hosts within it.
     LookHost(String, &'static str),
@@ -241,6 +239,13 @@ fn holds(
     })
 }
 
+/// The conditions of a column; `None` if they are not understood.
+fn conditions(text: Option<&str>) -> Option<Vec<Condition>> {
+    let Some(text) = text else { return Some(Vec::new()) };
+    let rows = Rows::from(text.to_string());
+    Some(rows.conditions().to_vec()).filter(|all| !all.is_empty())
+}
+
 impl Column {
     /// The column of this path.
     pub(super) fn of(path: &[Step]) -> Option<Self> {
@@ -248,18 +253,9 @@ impl Column {
             path.iter().map(|(name, argument)| (name.as_str(), argument.as_deref())).collect();
         let host = |name: &str| HOSTS.into_iter().find(|known| *known == name);
         Some(match steps[..] {
-            [("flows", None), (name, None)] => Self::Flows(Vec::new(), named(&FLOWS, name)?),
-            [("flows", Some(of)), (name, None)] => {
-                let rows = Rows::from(of.to_string());
-                // Conditions that are not understood are none.
-                let conditions = Some(rows.conditions()).filter(|all| !all.is_empty())?;
-                Self::Flows(conditions.to_vec(), named(&FLOWS, name)?)
-            }
-            [("rpcs", None), (name, None)] => {
-                Self::Rpcs(RPCS.into_iter().find(|known| *known == name)?)
-            }
-            [("rpcs", Some(of)), (name, None)] => {
-                Self::RpcsOf(of.parse().ok()?, RPCS.into_iter().find(|known| *known == name)?)
+            [("flows", of), (name, None)] => Self::Flows(conditions(of)?, named(&FLOWS, name)?),
+            [("rpcs", of), (name, None)] => {
+                Self::Rpcs(conditions(of)?, RPCS.into_iter().find(|known| *known == name)?)
             }
             [("connections", None), (name, None)] => Self::Connections(named(&CONNECTIONS, name)?),
             [("racks", None), (name, None)] => Self::Racks(named(&RACKS, name)?),
@@ -299,10 +295,6 @@ impl Column {
                 let known = named(&STATES, name).or_else(|| named(&COUNTERS, name));
                 Self::LookPort(of.into(), known?)
             }
-            [("looks", None), ("ports", None), (name, None)] => {
-                let known = named(&STATES, name).or_else(|| named(&COUNTERS, name));
-                Self::LookPort(ALL_PORTS.into(), known?)
-            }
             [("looks", None), ("host", Some(of)), (name, None)] => {
                 Self::LookHost(of.into(), host(name)?)
             }
@@ -318,7 +310,7 @@ impl Column {
         let hosts = HOSTS.join(" | ");
         [
             format!("(flows | flows(CONDITIONS)).({})", names(&mut FLOWS.iter().map(|row| row.0))),
-            format!("(rpcs | rpcs(ENTRY)).({})", RPCS.join(" | ")),
+            format!("(rpcs | rpcs(CONDITIONS)).({})", RPCS.join(" | ")),
             format!("connections.({})", names(&mut CONNECTIONS.iter().map(|row| row.0))),
             format!("port(NODE->PEER).({})", names(&mut PORTS.iter().map(|row| row.0))),
             "memory(HOST).COLUMN of memory.csv".into(),
@@ -329,7 +321,7 @@ impl Column {
             format!("window.port(NODE->PEER).({counters})"),
             format!("window.host(HOST).({hosts})"),
             "window.(series | times | means)(NAME)".into(),
-            format!("looks.(port(NODE->PEER) | ports).({states} | {counters})"),
+            format!("looks.port(NODE->PEER).({states} | {counters})"),
             format!("looks.host(HOST).({hosts})"),
             "looks.(seconds | at_s)".into(),
             format!("looks.voqs.({})", names(&mut ALL_VOQS.iter().map(|row| row.0))),
@@ -346,18 +338,17 @@ impl Column {
 
     /// Whether conditions can choose among its rows.
     pub(super) fn is_of_flows(&self) -> bool {
-        use Column::{Connections, Flows, Rpcs, RpcsOf, WindowFlows};
-        matches!(self, Flows(..) | Rpcs(_) | RpcsOf(..) | Connections(_) | WindowFlows(_))
+        use Column::{Connections, Flows, Rpcs, WindowFlows};
+        matches!(self, Flows(..) | Rpcs(..) | Connections(_) | WindowFlows(_))
     }
 
     /// Whether it needs more than the record of a run: how things were at the end of the warm-up or at a look.
     pub(super) fn needs_window(&self) -> bool {
-        use Column::{CacheMissShare, Connections, Flows, Memory, Port, Rpcs, RpcsOf, WholeSeries};
+        use Column::{CacheMissShare, Connections, Flows, Memory, Port, Rpcs, WholeSeries};
         !matches!(
             self,
             Flows(..)
-                | Rpcs(_)
-                | RpcsOf(..)
+                | Rpcs(..)
                 | Connections(_)
                 | Port(..)
                 | Memory(..)
@@ -409,16 +400,12 @@ impl Column {
                 // None is a list, too: of no flows.
                 return Ok(flows.map(|flow| of(flow, run.end)).collect());
             }
-            Self::Rpcs(_) | Self::RpcsOf(..) => {
-                let entry = if let Self::RpcsOf(entry, _) = self { Some(*entry) } else { None };
+            Self::Rpcs(own, _) => {
                 let of = run.rpcs.iter().filter(|rpc| rpc.issued >= warmup);
                 let kept = of.filter(|rpc| {
                     let of = &run.connections[rpc.connection as usize];
-                    if entry.is_some_and(|entry| entry != of.traffic) {
-                        return false;
-                    }
                     let (what, ends) = ((rpc.request, rpc.issued), (of.client, of.server));
-                    rows.iter().all(|one| holds(one, what, of.traffic, ends, &run.hosts))
+                    rows.iter().chain(own).all(|one| holds(one, what, of.traffic, ends, &run.hosts))
                 });
                 let over = kept.filter_map(|rpc| rpc.latency());
                 return Ok(over.map(|latency| latency.as_ps() as f64 / 1e6).collect());

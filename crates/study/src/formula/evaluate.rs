@@ -99,6 +99,14 @@ impl Value {
             Self::List(list) => list,
         }
     }
+
+    /// The number, or each of the list.
+    fn map(self, of: impl Fn(f64) -> f64) -> Self {
+        match self {
+            Self::Number(number) => Self::Number(of(number)),
+            Self::List(list) => Self::List(list.into_iter().map(of).collect()),
+        }
+    }
 }
 
 /// The simulations with only the flows and collectives for which all conditions hold.
@@ -144,9 +152,7 @@ impl Formula {
             Value::List(_) => unreachable!("a formula that was read is one number"),
         }
     }
-}
 
-impl Formula {
     /// Works out a formula that may be a list.
     ///
     /// # Errors
@@ -173,10 +179,7 @@ impl Evaluation<'_> {
     fn value(&self, formula: &Formula) -> Result<Value, NoValue> {
         Ok(match formula {
             Formula::Number(number) => Value::Number(*number),
-            Formula::Negative(one) => match self.value(one)? {
-                Value::Number(number) => Value::Number(-number),
-                Value::List(list) => Value::List(list.into_iter().map(|value| -value).collect()),
-            },
+            Formula::Negative(one) => self.value(one)?.map(|value| -value),
             Formula::Binary(left, sign, right) => {
                 combine(self.value(left)?, *sign, self.value(right)?)?
             }
@@ -191,6 +194,9 @@ impl Evaluation<'_> {
         }
         if let Function::Worst = function {
             return self.worst(arguments);
+        }
+        if let Function::Ceil = function {
+            return Ok(self.value(&arguments[0])?.map(f64::ceil));
         }
         let lists = arguments.iter().map(|one| Ok(self.value(one)?.into_list()));
         let mut lists = lists.collect::<Result<Vec<_>, NoValue>>()?;
@@ -228,16 +234,6 @@ impl Evaluation<'_> {
                 self.beyond.set(Some(fewest));
                 Value::Number(value)
             }
-            Function::Ceil => match &mut lists[..] {
-                [list] => {
-                    list.iter_mut().for_each(|value| *value = value.ceil());
-                    match arguments[0].is_list() {
-                        true => Value::List(lists.swap_remove(0)),
-                        false => Value::Number(list[0]),
-                    }
-                }
-                _ => unreachable!("it was read with one argument"),
-            },
             Function::NamedList(name) => {
                 let function = self.from.list_function(name);
                 Value::List(function.expect("it was read with its name")(&lists))
@@ -246,7 +242,7 @@ impl Evaluation<'_> {
                 let function = self.from.function(name);
                 Value::Number(function.expect("it was read with its name")(&lists))
             }
-            Function::Each | Function::EachSeed | Function::Worst => {
+            Function::Each | Function::EachSeed | Function::Worst | Function::Ceil => {
                 unreachable!("these were done above")
             }
         })

@@ -9,8 +9,8 @@
 //! - A **metric** (`forebay list metrics`) is one number of all seeds. A **column** is a list: a value for each flow, port or sample, seed by
 //!   seed. The columns are in [`columns`](mod@columns).
 //! - In a row each name begins with an experiment and its case: `incast[48].`.
-//! - `+ - * /` work on numbers and, value by value, on lists. A minus between names has spaces around it, since names may have hyphens.
-//! - In a row `%` is the remainder, and `>`, `>=`, `<`, `<=` are 1 where they hold and 0 elsewhere: `mean(x > 70)` is the share of values above 70, and
+//! - `+ - * / %` (`%` is the remainder) work on numbers and, value by value, on lists. A minus between names has spaces around it, since names may have hyphens.
+//! - In a row `>`, `>=`, `<`, `<=` are 1 where they hold and 0 elsewhere: `mean(x > 70)` is the share of values above 70, and
 //!   `sum(x * (t >= 2)) / sum(t >= 2)` the mean of a window of time.
 //! - Functions make one number of a list: `mean`, `sum`, `min`, `max`, `count`, `jain`, and percentiles by nearest rank, `p50`, `p99`, `p999`.
 //!   `sorted` puts a list in ascending order. `abs`, `ln` and `exp` are of a number, `ceil` of a number or of each of a list.

@@ -264,11 +264,6 @@ impl Formula {
         self.references().any(Reference::is_of_collectives)
     }
 
-    /// Whether it makes a list.
-    pub(super) fn is_list(&self) -> bool {
-        self.shape() == Ok(Shape::List)
-    }
-
     fn shape(&self) -> Result<Shape, String> {
         Ok(match self {
             Self::Number(_) => Shape::Number,
@@ -541,7 +536,8 @@ impl Reader<'_> {
     fn name(&mut self) -> Result<Formula, String> {
         let begin = self.at;
         let first = self.word();
-        let is_column = !self.in_suite && matches!(&*first, "port" | "memory" | "series" | "rpcs");
+        let is_column =
+            !self.in_suite && matches!(&*first, "flows" | "port" | "memory" | "series" | "rpcs");
         if self.rest().starts_with('(') && !is_column {
             return self.call(&first, begin);
         }

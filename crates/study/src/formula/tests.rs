@@ -385,5 +385,6 @@ fn columns_of_memory_csv_and_latencies_of_rpcs_are_lists() {
     assert_eq!(of("max(incast[1].rpcs.latency_us)").unwrap().value, 40.0);
     assert_eq!(of("count(incast[1].rpcs.latency_us)").unwrap().value, 2.0);
     assert!(Formula::of_run("max(memory(host[0]).pcie_gbps)").is_ok(), "as [[expect]] has it");
+    assert!(Formula::of_run("max(flows(size <= 1KB).slowdown)").is_ok());
     assert!(of("sum(incast[1].memory(leaf).pcie_lines)").is_err());
 }

@@ -48,8 +48,7 @@ pub(crate) fn measure(
     quick: bool,
     draw: bool,
 ) -> (MeasuredRows, Vec<(String, String)>) {
-    let mut rows = crate::rows("hiercc");
-    rows.retain(|row| part.is_none_or(|part| part_of(row) == part));
+    let rows = crate::rows_of(&crate::whole_name("hiercc", part));
     let figure_5 = part.is_none_or(|part| part == "fig5");
     let formulas = if draw { pictures::formulas(figure_5) } else { Vec::new() };
     let lists = Lists { formulas, further: Vec::new() };

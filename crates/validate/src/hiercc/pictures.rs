@@ -4,16 +4,22 @@ use super::{BUNDLES, DOWN, NAMED};
 use crate::chart::{BarLabel, Chart, Panel as Bars};
 use crate::curves::{self, Curve, Curves};
 use crate::plot::{Line, Panel, Rule, plot};
+use crate::row::Row;
 use forebay_record::svg::Axis;
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// Lists of numbers by their formulas.
 type Found = BTreeMap<String, Vec<f64>>;
 
 /// The number that a row publishes.
+///
+/// # Panics
+/// If there is no such row: the names that pictures ask for are part of the program.
 fn published(id: &str) -> f64 {
-    let rows = crate::rows("hiercc");
-    rows.iter().find(|row| row.id == id).map_or(f64::NAN, |row| row.published)
+    static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| crate::rows("hiercc"));
+    let found = ROWS.iter().find(|row| row.id == id);
+    found.unwrap_or_else(|| panic!("validation/hiercc/rows.toml has no row \"{id}\"")).published
 }
 
 /// All that is drawn.

@@ -1,6 +1,7 @@
 //! What each free parameter of HierCC, and the seed, do to what a reader takes home.
 
 use super::{DOWN, NAMED};
+use crate::drawing::Drawing;
 use crate::experiments::{Lists, measure_with_lists};
 use crate::folder::Folder;
 use crate::jobs::Cores;
@@ -54,8 +55,8 @@ pub(crate) fn sensitivity(cores: &Cores<'_>, rows: &[Row], quick: bool) -> Strin
         let further = all.map(|(key, value)| (key.to_string(), value.clone())).collect();
         let lists = Lists { formulas, further };
         let found = measure_with_lists(Folder::of("hiercc"), &[], &lists, cores, quick).1;
-        let one = |text: &String| found.get(text).and_then(|list| list.first().copied());
-        lists.formulas.iter().map(|text| one(text).unwrap_or(f64::NAN)).collect()
+        let found = Drawing::of(found);
+        lists.formulas.into_iter().map(|text| found.number(text)).collect()
     };
     let schemes = ["hpcc", "dcqcn", "timely"];
     let theirs: Vec<Vec<f64>> = (1..=SEEDS)

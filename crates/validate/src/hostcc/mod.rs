@@ -67,8 +67,7 @@ pub(crate) fn measure(
         drawn.extend(pictures::pictures(drawing, &wanted));
         drawn
     };
-    let mut rows = crate::rows("hostcc");
-    rows.retain(|row| part.is_none_or(|part| part == part_of(row)));
+    let rows = crate::rows_of(&crate::whole_name("hostcc", part));
     let lists = Lists {
         formulas: Drawing::formulas(|drawing| drop(pictures(drawing))),
         ..Lists::default()

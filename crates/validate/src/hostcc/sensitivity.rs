@@ -1,5 +1,6 @@
 //! What each free parameter of the plant does to the numbers that follow from it. The changes are data: `validation/hostcc/sensitivity.toml`.
 
+use crate::drawing::Drawing;
 use crate::experiments::{Lists, measure_with_lists};
 use crate::folder::Folder;
 use crate::jobs::Cores;
@@ -77,8 +78,8 @@ pub(crate) fn sensitivity(cores: &Cores<'_>, _rows: &[Row], quick: bool) -> Stri
             further: further.to_vec(),
         };
         let found = measure_with_lists(Folder::of("hostcc"), &[], &lists, cores, quick).1;
-        let one = |text: &String| found.get(text).and_then(|list| list.first().copied());
-        lists.formulas.iter().map(|text| one(text).unwrap_or(f64::NAN)).collect()
+        let found = Drawing::of(found);
+        lists.formulas.into_iter().map(|text| found.number(text)).collect()
     };
     let of_seed = |seed: u64| {
         let numbers = numbers(&HEADLINES, &beside_rpcs(seed));
