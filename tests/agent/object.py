@@ -11,6 +11,7 @@ No verdict depends on how fast the machine is. Goodput and window are printed as
 import atexit
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
