@@ -17,6 +17,12 @@ fn run(code: &[Coded]) -> Result<u64, StopReason> {
 
 /// What a program gives as steps that are made like this, and how many instructions are left of a hundred.
 fn run_steps(code: &[Coded], made: fn(&[Instruction]) -> Vec<Step>) -> (Result<u64, Stop>, u32) {
+    let image = image(code, made);
+    call(&image, &mut HostMemory::new(&image))
+}
+
+/// A program of one function, as steps that are made like this.
+fn image(code: &[Coded], made: fn(&[Instruction]) -> Vec<Step>) -> Image {
     let mut image = Image { hz: 1000, ..Image::default() };
     for (at, &(code, dst, src, off, imm)) in code.iter().chain([&EXIT]).enumerate() {
         image.code.push(decode(Raw { code, dst, src, off, imm }, at).expect("it is known"));
@@ -24,13 +30,16 @@ fn run_steps(code: &[Coded], made: fn(&[Instruction]) -> Vec<Step>) -> (Result<u
     image.steps = made(&image.code);
     let end = image.code.len();
     image.functions.push(Function { name: "f".into(), start: 0, end });
-    let (mut host, mut flow) = (HostMemory::new(&image), Flow::new(&image, 1));
-    let mut sk = OwnSock::default();
+    image
+}
+
+/// Calls it once, for a flow of this host.
+fn call(image: &Image, host: &mut HostMemory) -> (Result<u64, Stop>, u32) {
     let mut machine = Machine {
-        image: &image,
-        host: &mut host,
-        flow: &mut flow,
-        sk: &mut sk,
+        image,
+        host,
+        flow: &mut Flow::new(image, 1),
+        sk: &mut OwnSock::default(),
         sample: &[],
         arguments: [0; 5],
         module_arguments: [0; 5],
@@ -228,26 +237,9 @@ fn a_fault_in_a_pair_is_that_of_the_instruction() {
 #[test]
 fn a_frame_is_zero_at_first_whatever_was_in_it() {
     // Twice on one host: the first call writes to its frame.
-    let mut image = Image { hz: 1000, ..Image::default() };
-    let code = [(0x79, 0, 10, -8, 0), (0x7a, 10, 0, -8, 9), EXIT];
-    for (at, &(code, dst, src, off, imm)) in code.iter().enumerate() {
-        image.code.push(decode(Raw { code, dst, src, off, imm }, at).expect("it is known"));
-    }
-    image.steps = steps(&image.code);
-    let (mut host, mut flow) = (HostMemory::new(&image), Flow::new(&image, 1));
-    let mut sk = OwnSock::default();
+    let image = image(&[(0x79, 0, 10, -8, 0), (0x7a, 10, 0, -8, 9)], steps);
+    let mut host = HostMemory::new(&image);
     for _ in 0..2 {
-        let mut machine = Machine {
-            image: &image,
-            host: &mut host,
-            flow: &mut flow,
-            sk: &mut sk,
-            sample: &[],
-            arguments: [0; 5],
-            module_arguments: [0; 5],
-            left: 100,
-            depth: 0,
-        };
-        assert_eq!(machine.run(0, [0; 5]), Ok(0));
+        assert_eq!(call(&image, &mut host).0, Ok(0));
     }
 }
